@@ -6,6 +6,8 @@ AllenNLP's commands import the plugin through `elmo_tasks`. A script that import
 AllenNLP must also `import elmo_tasks.plugin`.
 """
 
+from typing import Any
+
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 
 try:
@@ -15,7 +17,8 @@ except ModuleNotFoundError:
 
 from allennlp.commands.subcommand import Subcommand
 
-from elmo_tasks.commands.catalog import CATALOG
+from elmo_tasks.commands.catalog import IN_ALLENNLP
+from elmo_tasks.commands.command import add_command, load
 from elmo_tasks.in_allennlp import compat, saved_vocabulary  # noqa: F401
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
@@ -80,6 +83,13 @@ from elmo_tasks.training import (  # noqa: F401
     trainer,
 )
 
-for _name, _listed in CATALOG.items():
-    if _listed.is_subcommand:
-        Subcommand.register(f"elmo-{_name}")(_listed.load())
+
+class _OwnCommand(Subcommand):
+    """A command of `elmo-tasks`, as `allennlp elmo-NAME`."""
+
+    def add_subparser(self, parser: Any) -> Any:
+        return add_command(parser, self.name, load(self.name.removeprefix("elmo-")))
+
+
+for _name in IN_ALLENNLP:
+    Subcommand.register(f"elmo-{_name}")(type(f"_{_name}", (_OwnCommand,), {}))

@@ -36,7 +36,7 @@ from elmo_tasks.analysis.check import check
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.commands.mistakes import mistake
+from elmo_tasks.commands.command import message_of
 from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from elmo_tasks.training.trainer import ElmoTrainer
@@ -143,7 +143,7 @@ def _is_clear(error: BaseException) -> bool:
     """Returns whether a command ends with one line for this error."""
     if isinstance(error, SystemExit):
         return isinstance(error.code, str)
-    return mistake(error) is not None
+    return message_of(error) is not None
 
 
 def is_located(error: BaseException, path: Path) -> bool:

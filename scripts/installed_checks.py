@@ -149,7 +149,7 @@ def task(name: str, library: str, overlay: str, data: str, asked: str, answer: s
         in_process("train", f"{name}.jsonnet", "-s", f"runs/{name}", "-f")
         Path("in.jsonl").write_text(asked + "\n")
         in_process(
-            "predict", f"runs/{name}", "in.jsonl", "--silent", "--output-file", "out.jsonl"
+            "predict", f"runs/{name}", "in.jsonl", "--silent", "--output", "out.jsonl"
         )  # fmt: skip
 
         assert answer in json.loads(Path("out.jsonl").read_text().splitlines()[0])

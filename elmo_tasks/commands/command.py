@@ -1,87 +1,149 @@
+"""
+What all commands share: how their parsers are made, and how their errors end them.
+
+A command is a module of this folder with `add_arguments(parser)` and `run(args)`. Its docstring is
+its help: the first line is shown in the list of commands, and a paragraph with an indented line is
+printed as it is. A command imports what it needs in `run`, so that its help is quick.
+"""
+
 import argparse
+import importlib
+import os
+import re
 import sys
-import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import ModuleType
 from typing import Any
 
-from elmo_tasks.commands.mistakes import INTERRUPTED, is_interrupt, mistake, wants_traceback
+from elmo_tasks.common import registration
 from elmo_tasks.common.printable import printable
 
+# The exit status after Ctrl-C, as in a shell.
+INTERRUPTED = 130
 
-class Command:
+# Packages that only some commands need, by the modules that these import.
+_EXTRAS = {
+    "_jsonnet": "jsonnet",
+    "matplotlib": "matplotlib",
+    "onnx": "onnx",
+    "pyarrow": "pyarrow",
+    "ray": "'ray[data]'",
+    "sklearn": "scikit-learn",
+}
+
+# The maximum length of a message, in characters.
+_LONGEST = 2000
+
+
+class _Help(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            part if re.search("\n( |- )", part) else super(_Help, self)._fill_text(part, width, "")
+            for part in text.strip().split("\n\n")
+        )
+
+
+def load(name: str) -> ModuleType:
+    """Imports the module of a command."""
+    return importlib.import_module(f"elmo_tasks.commands.{name}")
+
+
+def summary(command: ModuleType) -> str:
+    """Returns the first line of a command's help."""
+    return (command.__doc__ or "").strip().partition("\n")[0]
+
+
+def add_command(subparsers: Any, name: str, command: ModuleType) -> argparse.ArgumentParser:
+    """Adds the parser of a command, under the name that it has at this door."""
+    parser = subparsers.add_parser(
+        name, help=summary(command), description=command.__doc__, formatter_class=_Help
+    )
+    command.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(func=partial(_run, command), prog=parser.prog, error=parser.error)
+    return parser
+
+
+def _run(command: ModuleType, args: argparse.Namespace) -> None:
+    with one_line_errors(args.prog, args.debug, getattr(command, "GOES_ON", "")):
+        if args.include_package:
+            registration.register()
+            from allennlp.common.util import import_module_and_submodules
+
+            for package in args.include_package:
+                import_module_and_submodules(package)
+        command.run(args)
+
+
+@contextmanager
+def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterator[None]:
     """
-    The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
-    does its work in `run`. An error that the user can correct ends the command with exit status 1
-    and one line, which begins with the command as typed. After an interruption the status is 130.
-
-    The script `elmo-tasks` can run a command without AllenNLP. A command has the interface of a
-    `Subcommand`, so `elmo_tasks.plugin` can also register it with AllenNLP.
+    Ends the process with one line and exit status 1 after an error that the user can correct, and
+    with exit status 130 after Ctrl-C or SIGTERM. Any other error is a bug, and keeps its traceback.
 
     # Parameters
 
-    name: The name in `allennlp`, such as `elmo-embed`.
-    description: The first paragraph of the command's own help.
-    examples: The end of the command's own help, printed as it is.
-    help: One line in `allennlp --help`.
-    can_be_continued (default `False`): Whether a run continues an interrupted run.
-    requires_plugins (default `True`): Whether the command has the option `--include-package`.
+    prog: The command as typed, with which the line begins.
+    debug (default `False`): Whether the traceback is printed before the line.
+    goes_on (default `""`): How to go on after Ctrl-C.
     """
-
-    name: str
-    description: str
-    examples = ""
-    help: str
-    can_be_continued = False
-    requires_plugins = True
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        raise NotImplementedError
-
-    def run(self, args: argparse.Namespace) -> None:
-        raise NotImplementedError
-
-    def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
-        """Adds the parser of `allennlp NAME`; AllenNLP calls this function."""
-        subparser = parser.add_parser(self.name, help=self.help, **self._texts())
-        return self._prepare(subparser)
-
-    def parser(self, prog: str) -> argparse.ArgumentParser:
-        """Returns the command's own parser, for the console script."""
-        parser = argparse.ArgumentParser(prog, **self._texts())
-        if self.requires_plugins:
-            parser.add_argument(
-                "--include-package", action="append", default=[], help="a package to import first"
-            )
-        return self._prepare(parser)
-
-    def _texts(self) -> dict[str, Any]:
-        raw = argparse.RawDescriptionHelpFormatter
-        return {
-            "description": self.description,
-            "epilog": self.examples,
-            "formatter_class": raw if self.examples else argparse.HelpFormatter,
-        }
-
-    def _prepare(self, parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        self.add_arguments(parser)
-        parser.add_argument(
-            "--debug", action="store_true", help="show the traceback of every error"
-        )
-        parser.set_defaults(func=self._run, prog=parser.prog)
-        return parser
-
-    def _run(self, args: argparse.Namespace) -> None:
+    try:
         try:
-            self.run(args)
-        except BaseException as error:
-            if is_interrupt(error):
-                goes_on = "; the same command goes on from here" if self.can_be_continued else ""
-                print(f"{args.prog}: interrupted{goes_on}", file=sys.stderr)
-                sys.exit(INTERRUPTED)
-            message = mistake(error) if isinstance(error, Exception) else None
-            if message is None and isinstance(error, ValueError):
-                message = str(error)
-            if message is None:
-                raise
-            if args.debug or wants_traceback():
-                traceback.print_exc()
-            sys.exit(printable(f"{args.prog}: {message}"))
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of the output, such as `head`, has ended. Python must not write the rest again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except BaseException as error:
+        is_interrupt = isinstance(error, (KeyboardInterrupt, *_of_allennlp("util.SigTermReceived")))
+        message = f"interrupted{goes_on and '; '}{goes_on}" if is_interrupt else message_of(error)
+        if message is None:
+            raise
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        line = printable(f"{prog}: {' '.join(message.split())[:_LONGEST]}")
+        _log(line)
+        if is_interrupt:
+            print(line, file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        sys.exit(line)
+
+
+def message_of(error: BaseException) -> str | None:
+    """
+    Returns what to say about an error that the user can correct: about a setting, data (with file
+    and line), a file, or a package that is not installed. Returns `None` for a bug.
+    """
+    match error:
+        case OSError() if error.strerror and error.filename is not None:
+            return f"{error.filename}: {error.strerror}"
+        case ModuleNotFoundError() if error.name in _EXTRAS:
+            package = _EXTRAS[error.name]
+            return f"this needs {package}, which is not installed: pip install {package}"
+        case ValueError() | OSError() | ImportError():
+            return str(error)
+    is_setting = isinstance(error, _of_allennlp("checks.ConfigurationError"))
+    return str(error) if is_setting else None
+
+
+def _of_allennlp(name: str) -> tuple[type, ...]:
+    """Returns a class of `allennlp.common` in a tuple, which is empty without AllenNLP."""
+    module, _, kind = name.partition(".")
+    loaded = sys.modules.get(f"allennlp.common.{module}")
+    return () if loaded is None else (getattr(loaded, kind),)
+
+
+def _log(line: str) -> None:
+    """Writes a line to the log files of a training, but not to the console."""
+    import logging
+
+    record = logging.LogRecord(__name__, logging.ERROR, __file__, 0, line, None, None)
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            handler.handle(record)

@@ -1,3 +1,8 @@
+"""
+Defers the imports of packages until they are used, in the process of a command of `elmo-tasks`.
+AllenNLP imports these packages at its start, and most commands use none of them.
+"""
+
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,17 +33,9 @@ HEAVY = (
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
     """
-    Defers imports of packages and all their modules until they are used. Code that is imported
-    within the context gets stand-ins for the modules and for what it imports from them. A stand-in
-    imports the real module when it is called or asked for an attribute. Code that is imported later
-    gets the real modules. A package that was imported before is not deferred.
-
-    A class with a stand-in as its base lacks that base. No object of the class can be made: an
-    ImportError says which package to import first.
-
-    # Parameters
-
-    names: Names of packages or modules, such as `transformers`.
+    While the block runs, imports give stand-ins for these modules and for what is imported from
+    them. A stand-in imports the real module when it is called, asked for an attribute, or derived
+    from. A module that was imported before is not deferred.
     """
     finder = _Finder([name for name in names if name not in sys.modules])
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
@@ -49,20 +46,25 @@ def deferred(*names: str) -> Iterator[None]:
         _forget(finder.names)
 
 
-class _StandIn:
-    """Stands for an attribute of a module."""
+class _StandIn(ModuleType):
+    """Stands for a module, or for what has a name in the module."""
 
-    def __init__(self, module: str, name: str) -> None:
-        self._module = module
-        self._name = name
+    __path__: list[str] = []
+
+    def __init__(self, module: str, attribute: str = "") -> None:
+        super().__init__(module)
+        self._module, self._attribute = module, attribute
 
     def _real(self) -> Any:
-        return getattr(_import(self._module), self._name)
+        module = _import(self._module)
+        return getattr(module, self._attribute) if self._attribute else module
 
     def __getattr__(self, name: str) -> Any:
         # `typing` looks for special names, which a stand-in must not have.
         if name.startswith("__"):
             raise AttributeError(name)
+        if sys.modules.get(self._module) is self:
+            return _StandIn(self._module, name)
         if name == "scheme" and self._module in _CLOUDS:
             return _CLOUDS[self._module]
         return getattr(self._real(), name)
@@ -77,26 +79,7 @@ class _StandIn:
         return isinstance(instance, self._real())
 
     def __mro_entries__(self, bases: Any) -> tuple[type]:
-        package = self._module.partition(".")[0]
-
-        def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
-            raise ImportError(
-                f"{cls.__name__} needs {self._module}.{self._name}, which elmo_tasks left out to "
-                f"start quickly: import {package} before it"
-            )
-
-        return (type(self._name, (), {"__new__": __new__}),)
-
-
-class _StandInModule(ModuleType):
-    __path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            return _StandIn(self.__name__, name)
-        return getattr(_import(self.__name__), name)
+        return (self._real(),)
 
 
 class _Finder:
@@ -106,12 +89,10 @@ class _Finder:
         self.names = names
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if any(name == each or name.startswith(f"{each}.") for each in self.names):
-            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        return None
+        return ModuleSpec(name, self, is_package=True) if _is_in(name, self.names) else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _StandInModule(spec.name)
+        return _StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Does nothing, since a stand-in has no code."""
@@ -121,10 +102,14 @@ def _import(name: str) -> ModuleType:
     """Imports a module, also while imports of its package are deferred."""
     for finder in sys.meta_path:
         if isinstance(finder, _Finder):
-            used = [each for each in finder.names if name == each or name.startswith(f"{each}.")]
+            used = [each for each in finder.names if _is_in(name, [each])]
             finder.names = [each for each in finder.names if each not in used]
             _forget(used)
     return importlib.import_module(name)
+
+
+def _is_in(name: str, packages: Sequence[str]) -> bool:
+    return any(name == each or name.startswith(f"{each}.") for each in packages)
 
 
 def _forget(names: Sequence[str]) -> None:
@@ -133,8 +118,7 @@ def _forget(names: Sequence[str]) -> None:
     of a real package stays, and gives whoever uses it the real module.
     """
     for name, module in list(sys.modules.items()):
-        is_one = any(name == each or name.startswith(f"{each}.") for each in names)
-        if is_one and isinstance(module, _StandInModule):
+        if isinstance(module, _StandIn) and _is_in(name, names):
             del sys.modules[name]
             # The real module may have a function of this name, such as `spacy.cli.download`.
             for child in [key for key, one in vars(module).items() if isinstance(one, ModuleType)]:

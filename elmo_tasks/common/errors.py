@@ -1,4 +1,3 @@
-import traceback
 from collections.abc import Collection
 from importlib.util import find_spec
 
@@ -52,5 +51,8 @@ def require_allennlp() -> None:
 
 def raised_here(error: BaseException) -> bool:
     """Returns whether an error was raised by a line of this package."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return bool(frames) and frames[-1].f_globals.get("__name__", "").startswith("elmo_tasks.")
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raising = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    return raising.startswith("elmo_tasks.")

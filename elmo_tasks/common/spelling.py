@@ -1,4 +1,3 @@
-import difflib
 from collections.abc import Collection, Iterable
 
 # The maximum number of names that a message lists.
@@ -10,6 +9,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     Returns `; did you mean 'x'?` if a known name x is similar to `name`, or consists of the
     initials of the words in `name`. Otherwise returns "".
     """
+    # The command line imports this module, and starts in a tenth of a second.
+    import difflib
+
     lower = {other.lower(): other for other in known}
     nearest = difflib.get_close_matches(name.lower(), lower, n=1)
     initials = "".join(word[:1] for word in name.lower().split("_"))

@@ -14,25 +14,27 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError, raised_here
 from elmo_tasks.common.printable import printable
+from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.text_inputs import LocatedInput, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 
+@configs_by_name()
 def predict(args: argparse.Namespace) -> None:
     """Runs `elmo-tasks predict`, which reads text and tables too."""
-    if args.silent and not args.output_file:
-        raise ConfigurationError("--silent without --output-file: there would be no output")
+    if args.silent and not args.output:
+        raise ConfigurationError("--silent without --output: there would be no output")
     logging.FILE_FRIENDLY_LOGGING = args.file_friendly_logging
     settings = _settings(args)
     check_for_gpu(args.cuda_device)
-    archive = open_archive(args.archive_file, args.cuda_device, args.overrides, args.weights_file)
+    archive = open_archive(args.archive_file, args.cuda_device, args.overrides, args.weights)
     predictor = Predictor.from_archive(
         archive, args.predictor, args.dataset_reader_choice, extra_args=settings
     )
     PredictManager(
         predictor,
         args.input_file,
-        args.output_file,
+        args.output,
         args.batch_size,
         not args.silent,
         args.use_dataset_reader,

@@ -13,7 +13,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import lock
 from elmo_tasks.elmo.from_config import with_options
-from elmo_tasks.in_allennlp.config_names import check_fields, read_config
+from elmo_tasks.in_allennlp.config_names import check_fields, configs_by_name, read_config
+from elmo_tasks.in_allennlp.quiet import kept_quiet
 from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.results import (
     folds_line,
@@ -87,6 +88,8 @@ def _is_left_over(folder: str | os.PathLike) -> bool:
     return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT
 
 
+@kept_quiet()
+@configs_by_name()
 def train(args: argparse.Namespace) -> None:
     """
     Runs `elmo-tasks train`. A training on the user's own data ends by printing the score and a
@@ -97,7 +100,7 @@ def train(args: argparse.Namespace) -> None:
         train_model(
             Params(read_config(args.param_path, overrides)),
             folder,
-            include_package=args.include_package,
+            include_package=["elmo_tasks.plugin", *args.include_package],
             file_friendly_logging=args.file_friendly_logging,
             return_model=False,
             **options,

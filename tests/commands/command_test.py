@@ -1,106 +1,114 @@
 import argparse
-from collections.abc import Callable
+import re
+import types
+from typing import Any
 
 import pytest
-from allennlp.commands.subcommand import Subcommand
 from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.common.util import SigTermReceived
 
-from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.catalog import COMMANDS
+from elmo_tasks.commands.command import add_command, load
 from elmo_tasks.common.errors import ConfigurationError
 
+DOC = """
+Raise an error.
 
-class Raising(Command):
-    """Raises an error."""
+One
+paragraph.
 
-    name = "raising"
-    description = "One   paragraph."
-    help = "Raise an error."
+examples:
+  raising   now
+"""
 
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("word")
+def raising(error: BaseException) -> Any:
+    """Returns a command that raises an error."""
+    command: Any = types.ModuleType("raising", DOC)
 
-    def run(self, args: argparse.Namespace) -> None:
+    def run(args: argparse.Namespace) -> None:
         assert args.word == "now"
-        raise self.error
+        raise error
+
+    command.add_arguments = lambda parser: parser.add_argument("word")
+    command.run = run
+    return command
 
 
-def ended(command: Subcommand, *options: str) -> int | str | None:
+def parse(command: Any, *options: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("elmo-tasks")
+    add_command(parser.add_subparsers(), "raising", command).set_defaults(include_package=[])
+    return parser.parse_args(["raising", "now", *options])
+
+
+def ended(command: Any, *options: str) -> int | str | None:
     """Returns the argument of `sys.exit`."""
-    parser = argparse.ArgumentParser("allennlp")
-    command.add_subparser(parser.add_subparsers())
-    args = parser.parse_args(["raising", "now", *options])
+    args = parse(command, *options)
     with pytest.raises(SystemExit) as caught:
         args.func(args)
     return caught.value.code
 
 
 @pytest.mark.parametrize(
-    "error", [ConfigurationError, AllenNlpConfigurationError, OSError, ValueError]
+    ("error", "message"),
+    [
+        (ConfigurationError("no such biLM"), "no such biLM"),
+        (AllenNlpConfigurationError("no such\n  reader"), "no such reader"),
+        (ValueError("a.csv:3: no text"), "a.csv:3: no text"),
+        (OSError(28, "No space left", "a.hdf5"), "a.hdf5: No space left"),
+        (ValueError("no \x1b[2J"), "no \\x1b[2J"),
+        (
+            ModuleNotFoundError("no", name="sklearn"),
+            "this needs scikit-learn, which is not installed: pip install scikit-learn",
+        ),
+    ],
 )
 def test_an_error_of_the_user_ends_the_command_with_one_line(
-    error: Callable[[str], Exception],
+    error: Exception, message: str, capsys: pytest.CaptureFixture
 ) -> None:
-    assert ended(Raising(error("no such biLM"))) == "allennlp raising: no such biLM"
+    assert ended(raising(error)) == f"elmo-tasks raising: {message}"
+    assert capsys.readouterr().err == ""
 
-
-def test_a_message_begins_with_the_command_as_it_was_typed() -> None:
-    args = Raising(OSError("no disk")).parser("elmo-tasks raise").parse_args(["now"])
-
-    with pytest.raises(SystemExit, match="^elmo-tasks raise: no disk$"):
-        args.func(args)
-
-
-@pytest.mark.parametrize("signal", [KeyboardInterrupt, SigTermReceived])
-def test_an_interrupt_says_whether_the_same_command_goes_on(
-    signal: Callable[[], BaseException],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-) -> None:
-    assert ended(Raising(signal())) == 130
-    assert capsys.readouterr().err == "allennlp raising: interrupted\n"
-
-    monkeypatch.setattr(Raising, "can_be_continued", True)
-
-    assert ended(Raising(signal())) == 130
-    message = "allennlp raising: interrupted; the same command goes on from here\n"
-    assert capsys.readouterr().err == message
-
-
-@pytest.mark.parametrize("by", ["option", "variable"])
-def test_a_traceback_is_shown_to_who_wants_it(
-    by: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    assert ended(Raising(OSError("no disk"))) == "allennlp raising: no disk"
-    assert "Traceback" not in capsys.readouterr().err
-
-    if by == "variable":
-        monkeypatch.setenv("ELMO_TASKS_DEBUG", "1")
-    options = ["--debug"] if by == "option" else []
-
-    assert ended(Raising(OSError("no disk")), *options) == "allennlp raising: no disk"
+    assert ended(raising(error), "--debug") == f"elmo-tasks raising: {message}"
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_control_characters_of_a_message_are_escaped() -> None:
-    assert ended(Raising(ValueError("no \x1b[2J"))) == "allennlp raising: no \\x1b[2J"
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SigTermReceived])
+def test_an_interrupt_says_how_to_go_on(
+    interrupt: type[BaseException], capsys: pytest.CaptureFixture
+) -> None:
+    command = raising(interrupt())
+
+    assert ended(command) == 130
+    assert capsys.readouterr().err == "elmo-tasks raising: interrupted\n"
+
+    command.GOES_ON = "type it again"
+    assert ended(command) == 130
+    assert capsys.readouterr().err == "elmo-tasks raising: interrupted; type it again\n"
 
 
 def test_an_error_of_the_code_is_raised_with_its_traceback() -> None:
-    parser = argparse.ArgumentParser()
-    Raising(KeyError("bug")).add_subparser(parser.add_subparsers())
-    args = parser.parse_args(["raising", "now"])
+    args = parse(raising(KeyError("bug")))
 
     with pytest.raises(KeyError):
         args.func(args)
 
 
-def test_a_command_with_examples_prints_them_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Raising, "examples", "examples:\n  raising   now\n")
+def test_paragraphs_of_the_help_are_wrapped_and_examples_are_not() -> None:
+    parser = argparse.ArgumentParser()
+    text = add_command(parser.add_subparsers(), "raising", raising(OSError())).format_help()
 
-    parser = argparse.ArgumentParser().add_subparsers()
+    assert "\nOne paragraph.\n" in text and "\n  raising   now\n" in text
 
-    assert "\n  raising   now\n" in Raising(OSError()).add_subparser(parser).format_help()
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_begins_with_its_line_and_has_examples(name: str) -> None:
+    parser = argparse.ArgumentParser("elmo-tasks")
+    text = add_command(parser.add_subparsers(), name, load(name)).format_help()
+
+    documented = load(name).__doc__ or ""
+    first, blank = documented.split("\n")[1:3]
+    assert first.endswith(".") and not blank
+    assert re.search(rf"\nexamples?:\n  (echo .* \| )?elmo-tasks {name}\b", text)
+    # Examples fit a terminal of 80 columns.
+    assert all(len(line) <= 80 for line in documented.partition("\nexample")[2].split("\n"))

@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.commands.new import _TASKS, New
+from elmo_tasks.commands.new import TASKS
 from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.console import make_parser
 from tests.helpers.configs import SHIPPED, evaluate
 
 
 def new(task: str, file: Path) -> None:
-    parser = New().parser("elmo-tasks new")
-    args = parser.parse_args([task, str(file)])
+    args = make_parser(["new"]).parse_args(["new", task, str(file)])
     args.func(args)
 
 
@@ -18,12 +18,22 @@ def evaluated(text: str) -> dict:
     return evaluate(text.replace("'elmo_tasks/", f"'{config_folder()}/lib/"))
 
 
+def fields_of(library: str) -> set[str]:
+    """Returns the choices of a library, without the fields that follow from them."""
+    names = set[str]()
+    for name in {library} if library == "language_model" else {"base", library}:
+        text = (config_folder() / "lib" / f"{name}.libsonnet").read_text(encoding="utf-8")
+        choices = text.partition("// The fields below follow from the choices.")[0]
+        names |= set(re.findall(r"^  (\w+):: .*,(?:  //.*)?$", choices, re.MULTILINE))
+    return names
+
+
 def test_every_task_with_a_library_of_its_own_can_be_begun() -> None:
     # A probe is no training, and film reviews are texts of one's own.
-    assert set(_TASKS) == set(SHIPPED) - {"probe", "imdb"}
+    assert set(TASKS) == set(SHIPPED) - {"probe", "imdb"}
 
 
-@pytest.mark.parametrize("task", _TASKS)
+@pytest.mark.parametrize("task", TASKS)
 def test_a_first_config_has_a_comment_a_field_and_the_librarys_defaults(
     task: str, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -43,8 +53,10 @@ def test_a_first_config_has_a_comment_a_field_and_the_librarys_defaults(
     whole = re.sub(r"^  // (\w+: .*,)$", r"  \1", text, flags=re.MULTILINE)
     assert evaluated(whole) == evaluated(text)
     places = "" if task == "bilm" else "elmo_at: ['input', 'output']"
-    library = _TASKS[task][0]
+    library = "language_model" if task == "bilm" else task
     assert evaluated(text) == evaluated(f"(import 'elmo_tasks/{library}.libsonnet') {{{places}}}")
+    named = re.findall(r"^  (?:// )?(\w+): .*,$", text, re.MULTILINE)
+    assert len(set(named)) == len(named) and fields_of(library) <= set(named)
 
 
 def test_a_misspelt_task_is_answered_with_the_one_that_was_meant(

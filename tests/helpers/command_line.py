@@ -6,7 +6,8 @@ from unittest.mock import patch
 import pytest
 from allennlp.commands import main
 
-from elmo_tasks.in_allennlp.our_commands import our_commands
+from elmo_tasks.commands.command import load
+from elmo_tasks.console import make_parser
 
 
 def allennlp(*args: object) -> None:
@@ -18,10 +19,10 @@ def allennlp(*args: object) -> None:
 
 
 def our_command(*args: object) -> None:
-    """Runs `elmo-tasks` with the arguments of one of AllenNLP's commands, in this process."""
-    command = patch.object(sys, "argv", ["elmo-tasks", *map(str, args)])
-    with command, patch("allennlp.commands.import_plugins"), our_commands():
-        main(prog="elmo-tasks")
+    """Runs `elmo-tasks` with these arguments, in this process. An error is raised as it is."""
+    name, *others = map(str, args)
+    with patch.object(sys, "argv", ["elmo-tasks", name, *others]):
+        load(name).run(make_parser([name]).parse_args([name, *others]))
 
 
 def exit_status(*args: object) -> int | str | None:

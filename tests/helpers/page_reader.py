@@ -18,7 +18,8 @@ from spacy.cli._util import app
 from thinc.api import Config
 from typer.main import get_command
 
-from elmo_tasks.commands.catalog import CATALOG
+from elmo_tasks.commands.catalog import COMMANDS, IN_ALLENNLP
+from elmo_tasks.console import make_parser
 from elmo_tasks.in_allennlp.config_names import read_config
 from scripts.fetch_data import GLOVE, IMDB, SOURCES
 from tests.helpers.command_line import allennlp
@@ -83,7 +84,7 @@ class PageReader:
     def give(self, line: str) -> None:
         """Fails where the command cannot be right."""
         for words in simple_commands(line):
-            if re.fullmatch(r"(ALLENNLP_LOG_LEVEL|ELMO_TASKS_DEBUG)=\w+", words[0]):
+            if re.fullmatch(r"ALLENNLP_LOG_LEVEL=\w+", words[0]):
                 words = words[1:]
             program, *arguments = words
             if program == "allennlp":
@@ -124,16 +125,17 @@ class PageReader:
             run(arguments)
 
     def give_elmo_tasks(self, arguments: list[str]) -> None:
-        name, *others = arguments
-        if name not in CATALOG:
-            if name != "--help":
-                self.give_allennlp(arguments)
-        elif CATALOG[name].is_subcommand:
-            self.give_allennlp([f"elmo-{name}", *others])
-        else:
-            args = CATALOG[name].load()().parser(f"elmo-tasks {name}").parse_args(others)
+        name = arguments[0]
+        if name in IN_ALLENNLP:
+            self.give_allennlp([f"elmo-{name}", *arguments[1:]])
+        elif name in COMMANDS:
+            args = make_parser([name]).parse_args(arguments)
             if name == "new" and self.checks_files:
                 args.func(args)
+            elif name == "train" and self.checks_files:
+                self.check_data(read_config(args.param_path, args.overrides))
+        elif name != "--help":
+            self.give_allennlp(arguments)
 
     def check_data(self, config: dict[str, Any]) -> None:
         for name in ("train_data_path", "validation_data_path"):

@@ -186,13 +186,6 @@ def test_rows_without_a_text_are_left_out_and_counted(
     assert "in.csv: rows without a text have no answer: 2, the first in line 2" in caplog.text
 
 
-def test_a_batch_size_of_0_is_refused(say: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_text(SENTENCES[0])
-
-    with pytest.raises(ValueError, match="^the batch size must be 1 or more, not 0$"):
-        say(SST, tmp_path / "in.txt", "--batch-size", 0)
-
-
 def test_a_bug_is_not_taken_for_a_wrong_line(
     say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.commands.new import New
 from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.console import make_parser
 from elmo_tasks.own_data.results import result_lines
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT, evaluate
@@ -60,7 +60,7 @@ DISGUISES: dict[str, tuple[str, Callable[[Path], Any]]] = {
 
 
 def new(task: str, file: Path, *options: str) -> None:
-    args = New().parser("elmo-tasks new").parse_args([task, str(file), *options])
+    args = make_parser(["new"]).parse_args(["new", task, str(file), *options])
     args.func(args)
 
 

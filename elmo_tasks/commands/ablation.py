@@ -1,0 +1,126 @@
+"""
+Train variants of a task with several seeds, and compare the results.
+
+The results are compared in a table and a JSON file, and with several fractions of the training data
+in a chart. Each run is AllenNLP's own training in its own process: if a run fails, the others go
+on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
+continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
+runs are complete and 1 if not.
+
+examples:
+  elmo-tasks ablation sst --variants baseline both --seeds 1 2 3 \\
+      --set 'store="runs/layers"'
+  elmo-tasks ablation sst --variants input both --seeds 1 2 -s runs/small \\
+      --set hidden_dim=150 --set num_epochs=10 --set 'bilm="small"'
+  elmo-tasks ablation snli --variants baseline both --seeds 1 2 3 \\
+      --train-fraction 0.01,0.1,1
+"""
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from elmo_tasks.commands.options import COUNT, add_overrides, whole_number
+from elmo_tasks.common import registration
+
+GOES_ON = "the same command goes on from here"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("task", metavar="TASK", help="a folder of training_configs, such as sst")
+    add("--variants", nargs="+", metavar="NAME", help="configs of the task, such as baseline both")
+    add(
+        "--seeds",
+        nargs="+",
+        type=partial(whole_number, 0),
+        required=True,
+        metavar="N",
+        help="train each variant with these seeds",
+    )
+    add(
+        "-s",
+        "--serialization-dir",
+        metavar="DIR",
+        help="the folder of the runs (default: runs/ablation/TASK)",
+    )
+    add(
+        "--configs",
+        metavar="DIR",
+        help="the folder of the configs (default: training_configs/TASK here, otherwise of "
+        "the installed package)",
+    )
+    add(
+        "--train-fraction",
+        type=_fractions,
+        metavar="F,F,...",
+        help="train on each of these fractions of the training data, such as 0.01,0.1,1, as in "
+        "the paper's Figure 1; each fraction is drawn with the seed of the run, and is trained "
+        "for as many updates as all of the data",
+    )
+    add(
+        "--set",
+        dest="changes",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="set a field of the task's library, for all variants; the value is jsonnet",
+    )
+    add_overrides(parser)
+    add(
+        "--jobs",
+        type=COUNT,
+        default=1,
+        metavar="N",
+        help="runs to train at the same time (default: 1)",
+    )
+    add(
+        "--threads",
+        type=COUNT,
+        metavar="N",
+        help="OMP_NUM_THREADS of each run (default: PyTorch's threads, divided by the jobs)",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    registration.register()
+    import torch
+
+    from elmo_tasks.analysis.ablation.ablation import run_ablation
+    from elmo_tasks.analysis.ablation.report import text_of
+    from elmo_tasks.analysis.ablation.run import Run
+    from elmo_tasks.analysis.ablation.settings import Settings, parse_change
+    from elmo_tasks.common.lock import lock
+    from elmo_tasks.common.package_data import config_folder
+
+    changes: dict[str, Any] = dict(map(parse_change, args.changes))
+    root = Path(args.serialization_dir or Path("runs", "ablation", args.task))
+    here = Path("training_configs")
+    configs = (here if here.is_dir() else config_folder()) / args.task
+    settings = Settings(Path(args.configs or configs), changes, args.overrides)
+    runs = [
+        Run(root, variant, seed, fraction)
+        for variant in settings.choose(args.variants or [])
+        for fraction in args.train_fraction or [1.0]
+        for seed in dict.fromkeys(args.seeds)
+    ]
+    threads = args.threads or max(1, torch.get_num_threads() // args.jobs)
+    packages = ["elmo_tasks.plugin", *args.include_package]
+    with lock(root):
+        report = run_ablation(args.task, runs, settings, args.jobs, threads, packages)
+    print(f"\n{text_of(report)}\nThis table and results.json are in {root}.")
+    sys.exit(1 if any(run["status"] == "failed" for run in report["runs"]) else 0)
+
+
+def _fractions(text: str) -> list[float]:
+    try:
+        fractions = sorted({float(part) for part in text.split(",")})
+    except ValueError:
+        fractions = []
+    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
+        raise argparse.ArgumentTypeError(
+            f"expected numbers above 0 and at most 1, such as 0.01,0.1,1, not {text!r}"
+        )
+    return fractions

@@ -1,0 +1,40 @@
+"""
+Check whether the options and weights of a biLM are sound.
+
+Describe a biLM, given by its name or by its two files in the layout of bilm-tf, open it, and
+compute the layers of a sentence. Say what is wrong if it cannot be opened: weights that are
+missing, are not needed, have another shape than in the options, or are not finite. The exit status
+is 0 if the files are sound and 1 if not.
+
+examples:
+  elmo-tasks check base
+  elmo-tasks check options.json weights.hdf5
+"""
+
+import argparse
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "options",
+        metavar="BILM|OPTIONS",
+        help="a known biLM, such as base; a folder with options.json and weights.hdf5; or the "
+        "path of an options.json",
+    )
+    parser.add_argument(
+        "weights",
+        metavar="WEIGHTS",
+        nargs="?",
+        help="the path of the weights.hdf5 of an options.json, or the name of a known biLM",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.analysis.check import check
+    from elmo_tasks.bilm.files.known_bilms import bilm_files
+
+    files = (args.options, args.weights) if args.weights else bilm_files(args.options)
+    report = check(*files)
+    print(report)
+    sys.exit(1 if report.problems else 0)

@@ -1,0 +1,61 @@
+"""
+Show where a model errs, and whether another one is better by more than chance.
+
+The model may be one of sentiment, entities, entailment, reading, semantic roles or coreference. The
+report, in Markdown, shows
+
+- which classes the model confuses, the precision and recall of each type of
+  entity or role, or what is wrong with the links between mentions;
+- its score by length and by share of unknown words;
+- how often it is right, by how confident it is;
+- the mistakes that it is most confident of.
+
+examples:
+  elmo-tasks errors runs/sst/both data/sst/dev.txt > errors.md
+  elmo-tasks errors runs/ner/input test.txt --against runs/ner/baseline
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import COUNT, add_report, deliver
+from elmo_tasks.common import registration
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="[NAME=]MODEL",
+        help="the model.tar.gz or the folder of a training, or the name of a model",
+    )
+    add("data", metavar="FILE", help="data in the format that the model was trained on")
+    add(
+        "--against",
+        metavar="[NAME=]OTHER",
+        help="a model of the same task to compare by a paired bootstrap",
+    )
+    add(
+        "--top",
+        type=COUNT,
+        default=10,
+        metavar="N",
+        help="how many mistakes, and cases that only one model gets right (default: 10)",
+    )
+    add_report(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    registration.register()
+    from elmo_tasks.analysis.archive_names import name_archives
+    from elmo_tasks.analysis.errors.chart import draw
+    from elmo_tasks.analysis.errors.markdown import markdown
+    from elmo_tasks.analysis.errors.read_cases import read_cases
+    from elmo_tasks.analysis.errors.report import error_report
+    from elmo_tasks.archives.open_archive import open_archive
+
+    given = [args.model] if args.against is None else [args.model, args.against]
+    (name, *other), paths = zip(*name_archives(given).items())
+    judged, *others = [read_cases(open_archive(path), args.data) for path in paths]
+    other_cases = [each.cases for each in others]
+    report = error_report(name, args.data, judged, args.top, *other, *other_cases)
+    deliver(args, markdown(report), report, lambda: draw(report))

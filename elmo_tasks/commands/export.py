@@ -1,0 +1,94 @@
+"""
+Write a biLM as options and weights, or as ONNX.
+
+Write the biLM of an archive as options.json and weights.hdf5, the two files that AllenNLP, bilm-tf
+and elmo_tasks read. The archive may contain any model with a biLM: a language model, a task model
+with ELMo, or another model with the token embedder elmo_bilm.
+
+With --onnx, write bilm.onnx in place of the two files: one file that onnxruntime runs without
+PyTorch. It takes char_ids, 64-bit integers of shape (sentences, tokens, 50) with zeros at padding,
+and gives layers, shape (sentences, layers, tokens, width), and elmo, their mean or a trained mix.
+The archive may then also be the name of a biLM, such as base, its folder or its zip file.
+
+examples:
+  elmo-tasks export runs/mine my-bilm
+  elmo-tasks export base my-onnx --onnx
+"""
+
+import argparse
+from pathlib import Path
+
+from elmo_tasks.commands.options import add_weights
+from elmo_tasks.common.errors import ConfigurationError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "archive_file",
+        metavar="MODEL",
+        help="the model.tar.gz or the folder of a training; with --onnx also a biLM",
+    )
+    add("folder", metavar="DIR", help="the folder to write to")
+    add("--name", help="the name of the biLM, if there are several, such as text_embedder.bilm")
+    add(
+        "--dtype",
+        choices=("float16", "float32"),
+        default="float32",
+        help="the dtype of the weights (default: float32); AllenNLP reads both",
+    )
+    add_weights(parser)
+    add(
+        "--onnx",
+        action="store_true",
+        help="write bilm.onnx, in float32; this needs pip install 'elmo-tasks[onnx]'",
+    )
+    add("--place", help="which mix of a model --onnx takes, input or output, if it has both")
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
+    from elmo_tasks.bilm.files.options import num_parameters
+    from elmo_tasks.elmo.archives import load_bilm
+    from elmo_tasks.publish.onnx_file import ONNX_FILE
+
+    names = (ONNX_FILE,) if args.onnx else (OPTIONS_FILE, WEIGHTS_FILE)
+    files = [Path(args.folder) / name for name in names]
+    there = [str(file) for file in files if file.exists()]
+    if there and not args.force:
+        raise ConfigurationError(
+            f"{' and '.join(there)} would be overwritten; choose another folder, or use --force"
+        )
+    if args.onnx:
+        _write_onnx(files[0], args)
+        return
+    if args.place is not None:
+        raise ConfigurationError("--place chooses a mix: give --onnx as well")
+    name, bilm = load_bilm(args.archive_file, args.name, args.weights)
+    bilm.to_files(args.folder, args.dtype)
+    print(
+        f"Wrote {files[0]} and {files[1]}: the biLM {name} of {args.archive_file}, "
+        f"{num_parameters(bilm.options):,} parameters as {args.dtype}, "
+        f"state {bilm.state_name}."
+    )
+
+
+def _write_onnx(path: Path, args: argparse.Namespace) -> None:
+    from elmo_tasks.bilm.files.options import num_parameters
+    from elmo_tasks.elmo.mix import ElmoMix
+    from elmo_tasks.elmo.opening import open_elmo
+    from elmo_tasks.publish.onnx_file import write_onnx
+
+    if args.weights is not None or args.dtype != "float32":
+        raise ConfigurationError(
+            "--onnx takes neither --weights nor --dtype float16: export without --onnx "
+            "first, and then export that folder with --onnx"
+        )
+    opened = open_elmo(args.archive_file, args.name)
+    bilm, mix = opened.bilm, opened.mix(args.place)
+    write_onnx(path, bilm, mix or ElmoMix(bilm.num_layers))
+    print(
+        f"Wrote {path}: the biLM of {opened.name}, {num_parameters(bilm.options):,} parameters; "
+        f"elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
+    )

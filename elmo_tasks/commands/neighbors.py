@@ -1,0 +1,80 @@
+"""
+Cluster or rank the occurrences of a word by their vectors.
+
+Show how well a biLM separates the senses of a word: cluster its occurrences in a text by their
+vectors in one layer, or rank them by their similarity to its occurrence in a given sentence. For
+comparison, show the nearest words in layer 0, where a word has the same vector in all contexts.
+
+examples:
+  elmo-tasks neighbors bank --corpus text.txt.gz --chart bank.png
+  elmo-tasks neighbors play --corpus text.txt --clusters 3 --ignore-case
+  elmo-tasks neighbors play --corpus text.txt --sentence 'A play in London .'
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import COUNT, add_bilm, add_report, deliver, open_from_args
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("word", metavar="WORD", help="one token, spelt as in the text")
+    add(
+        "--corpus",
+        metavar="FILE",
+        required=True,
+        help="the path or glob pattern of a text, one tokenized sentence a line",
+    )
+    add(
+        "--sentence",
+        help="a tokenized sentence with WORD: rank the occurrences by similarity to WORD there",
+    )
+    add(
+        "--clusters",
+        type=COUNT,
+        default=2,
+        metavar="K",
+        help="the number of clusters, without --sentence (default: 2)",
+    )
+    add(
+        "--layer",
+        type=int,
+        metavar="J",
+        help="the layer to compare; 0 is that of the tokens (default: the top layer)",
+    )
+    add("--ignore-case", action="store_true", help="count Bank as an occurrence of bank")
+    add(
+        "--top",
+        type=COUNT,
+        default=8,
+        metavar="N",
+        help="occurrences and similar words to show (default: 8)",
+    )
+    add(
+        "--vectors",
+        metavar="FILE",
+        help="show the nearest words in a file of word vectors, such as GloVe's, as well",
+    )
+    add_bilm(parser)
+    add_report(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.analysis.neighbors.neighbors import neighbors
+    from elmo_tasks.analysis.neighbors.report import draw, text_of
+    from elmo_tasks.elmo.sentence_layers import SentenceLayers
+
+    opened = open_from_args(args)
+    report = neighbors(
+        SentenceLayers(opened.bilm),
+        opened.name,
+        args.word,
+        args.corpus,
+        sentence=args.sentence,
+        num_clusters=args.clusters,
+        layer=args.layer,
+        ignore_case=args.ignore_case,
+        num_similar=args.top,
+        word_vectors=args.vectors,
+    )
+    deliver(args, text_of(report, args.top), report, lambda: draw(report))

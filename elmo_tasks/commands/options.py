@@ -1,0 +1,240 @@
+"""The options that several commands have, each added by one function, and what reads them."""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from elmo_tasks.common.errors import ConfigurationError
+
+# PyTorch and matplotlib are imported only when a command runs.
+if TYPE_CHECKING:
+    import torch
+    from matplotlib.figure import Figure
+
+    from elmo_tasks.elmo.opening import Opened
+    from elmo_tasks.elmo.store.layer_store import LayerStore
+    from elmo_tasks.embed.corpus import Corpus
+
+# Names for the help, which must not import PyTorch.
+BILMS = "base (the default), medium, mini, original, original-5.5B or small"
+MODELS = "coref, ner, snli, squad, srl or sst"
+
+
+def whole_number(least: int, text: str) -> int:
+    """Returns the number of an option; used as its type by `partial(whole_number, 1)`."""
+    if not text.isascii() or not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number of at least {least}, not {text!r}"
+        )
+    return int(text)
+
+
+COUNT = partial(whole_number, 1)
+
+
+def add_old_name(
+    parser: argparse.ArgumentParser, option: str, dest: str, kind: Callable[[str], Any] = str
+) -> None:
+    """Goes on accepting an option by the name that it had earlier. The help does not list it."""
+    parser.add_argument(
+        option, dest=dest, type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS
+    )
+
+
+def add_bilm(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that `open_from_args` reads."""
+    add = parser.add_argument
+    add(
+        "--bilm",
+        metavar="NAME|FOLDER|ARCHIVE",
+        help=f"a known biLM ({BILMS}), a folder with options.json and weights.hdf5, a zip file of "
+        "them as in the NLPL repository, a repository of these files on the Hugging Face hub "
+        "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
+    )
+    add("--name", help="the name of the biLM, if the model of an archive has several")
+    add("--options", metavar="FILE", help="the options.json of a biLM, with --weights")
+    add("--weights", metavar="FILE", help="the weights.hdf5 of a biLM, with --options")
+    add_old_name(parser, "--options-file", "options")
+    add_old_name(parser, "--weight-file", "weights")
+    add_dtype(parser)
+    add_cuda_device(parser)
+
+
+def add_dtype(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dtype",
+        choices=("auto", "float32", "bfloat16"),
+        help="the dtype of the biLM's matrix products: float32; bfloat16, which is faster on a CPU "
+        "or GPU that has units for it, with relative errors of 0.5 %%; or auto, the faster of the "
+        "two (default: that of the archive's config, otherwise float32)",
+    )
+
+
+def add_cuda_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cuda-device",
+        type=int,
+        default=-1,
+        metavar="I",
+        help="the GPU's index (default: the CPU)",
+    )
+
+
+def device_of(args: argparse.Namespace) -> "torch.device":
+    """Returns the device that `--cuda-device` names, if this machine has it."""
+    import torch
+
+    count, index = torch.cuda.device_count(), args.cuda_device
+    if index >= count:
+        gpus = f"the GPUs 0 to {count - 1}" if count else "no GPU"
+        raise ConfigurationError(f"--cuda-device {index}: PyTorch finds {gpus} here")
+    return torch.device("cpu" if index < 0 else f"cuda:{index}")
+
+
+def open_from_args(args: argparse.Namespace, store: "LayerStore | None" = None) -> "Opened":
+    """Opens the biLM that the options name."""
+    from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
+    from elmo_tasks.elmo.opening import open_elmo
+
+    name: Any = args.bilm or DEFAULT_BILM
+    files = args.options, args.weights
+    if any(files):
+        if not all(files) or args.bilm is not None:
+            raise ConfigurationError("give --options together with --weights and without --bilm")
+        name = files
+    return open_elmo(name, args.name, store, device_of(args), args.dtype)
+
+
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """Adds the options for texts of any format; `splitter` reads `--split` and `--language`."""
+    add = parser.add_argument
+    add(
+        "input_file",
+        metavar="FILE",
+        nargs="+",
+        help="the path, glob pattern or address (s3://... and others, by fsspec) of a text, or - "
+        "for the standard input: plain, a table (.csv, .tsv) with a line of names, or JSON lines "
+        "(.jsonl), each also as .gz or .xz; or Parquet (.parquet)",
+    )
+    add_column(parser, "sentence or text")
+
+
+def add_column(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--column",
+        metavar="NAME",
+        help=f"the column or JSON field that has the texts (default: {default})",
+    )
+
+
+def add_language(parser: argparse.ArgumentParser, text: str = "raw text") -> None:
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        default="en",
+        help=f"spaCy's code of the language of {text}, such as de or zh (default: en)",
+    )
+
+
+def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
+    """If the text is raw, returns a function that cuts raw text into tokenized sentences."""
+    if not args.split:
+        return None
+    from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
+
+    # The pipeline is made here, so that a wrong language code is noticed before the text is read.
+    blank_pipeline(args.language)
+    return partial(tokenized_sentences, language=args.language)
+
+
+@contextmanager
+def texts_from_args(args: argparse.Namespace, output: str | None) -> "Iterator[Corpus]":
+    """Opens the texts that `add_texts` names, and holds a lock on the output, if it is a file."""
+    from elmo_tasks.common.lock import lock
+    from elmo_tasks.common.text_files import spooled
+    from elmo_tasks.embed.corpus import Corpus
+
+    is_input = args.input_file == ["-"]
+    with (
+        spooled("-") if is_input else nullcontext(None) as standard_input,
+        nullcontext() if output is None or "://" in output else lock(output),
+    ):
+        files = args.input_file if standard_input is None else [standard_input]
+        yield Corpus(files, args.column, splitter(args))
+
+
+def add_overrides(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o",
+        "--overrides",
+        metavar="JSON",
+        default="",
+        help="an object with changes to the config, such as '{\"trainer.num_epochs\": 3}'",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "archive_file",
+        metavar="MODEL",
+        help=f"the name of a model of this package ({MODELS}); the folder or the model.tar.gz of a "
+        "training; a folder of elmo-tasks pack; or a repository on the Hugging Face hub",
+    )
+
+
+def add_weights(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--weights",
+        metavar="FILE",
+        help="read these weights, such as a checkpoint, in place of the best ones",
+    )
+    add_old_name(parser, "--weights-file", "weights")
+
+
+def add_output(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--output", metavar="OUT", help=text)
+    add_old_name(parser, "--output-file", "output")
+
+
+def add_file_friendly_logging(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--file-friendly-logging",
+        action="store_true",
+        help="write each state of the progress bar on a line of its own",
+    )
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that `deliver` reads."""
+    add = parser.add_argument
+    add(
+        "--json",
+        metavar="FILE",
+        help="write the numbers as JSON, too; with -, print them instead of the text",
+    )
+    add("--chart", metavar="FILE", help="draw a chart, too, as PNG")
+
+
+def deliver(
+    args: argparse.Namespace, text: str, numbers: Mapping[str, Any], draw: "Callable[[], Figure]"
+) -> None:
+    """
+    Prints the text of a report, or with `--json -` its numbers, and writes the files of `--json`
+    and `--chart`.
+    """
+    import json
+
+    from elmo_tasks.analysis.environment import describe_environment
+    from elmo_tasks.common.files import atomic_write, write_whole
+    from elmo_tasks.common.printable import printable
+
+    content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
+    # A label or name from an archive may contain control characters.
+    print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
+    if args.json not in (None, "-"):
+        write_whole(args.json, content + "\n")
+    if args.chart is not None:
+        with atomic_write(args.chart) as aside:
+            draw().savefig(aside, format="png", dpi=150)

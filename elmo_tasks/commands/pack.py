@@ -1,0 +1,65 @@
+"""
+Write a trained model as a small folder, to publish it.
+
+Weights are in float16. A biLM that has a name (a known biLM, or owner/name of the Hugging Face hub)
+is written without its weights, as its name and fingerprint. Whatever takes an archive takes the
+folder as well, also from a repository of the hub: elmo-tasks predict, evaluate, mix and export,
+elmo_tasks.load and ElmoEncoder.
+
+A language model (elmo_language_model) is written as the options and weights of its biLM, with its
+softmax in 8 bits a number: elmo-tasks score, elmo_tasks.LanguageModel and all that takes a biLM
+read the folder without AllenNLP.
+
+examples:
+  elmo-tasks pack runs/sst/both/model.tar.gz my-sst
+  elmo-tasks pack runs/squad/both/model.tar.gz my-squad --max-words 20000
+  elmo-tasks predict my-sst in.txt
+  elmo-tasks pack runs/mine my-language-model
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import COUNT, add_weights
+from elmo_tasks.common import registration
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "archive_file",
+        metavar="MODEL",
+        help="the model.tar.gz or the folder of a training, or the name of a model",
+    )
+    add("folder", metavar="DIR", help="the folder to write to")
+    add(
+        "--bilm",
+        metavar="NAME",
+        help="the name by which the biLM can be had (default: the one in the config of the "
+        "training); the weights of a biLM without a name are written",
+    )
+    add(
+        "--max-words",
+        type=COUNT,
+        metavar="N",
+        help="keep the first N words: those of the training text, the most frequent first, "
+        "then the most frequent ones of a file of vectors; the others count as unknown "
+        "(default: all; of a language model, the 50,000 most frequent)",
+    )
+    add_weights(parser)
+    add("--force", action="store_true", help="replace the model in DIR; its card stays")
+
+
+def run(args: argparse.Namespace) -> None:
+    registration.register()
+    from elmo_tasks.publish.publish import publish
+
+    published = publish(
+        args.archive_file, args.folder, args.bilm, args.max_words, args.force, args.weights
+    )
+    parts = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in published.parts.items())
+    print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB ({parts}).")
+    print(f"Words: {published.num_words:,}.")
+    for name, (known_as, fingerprint) in published.bilms.items():
+        print(f"Left out: {name}, the biLM {known_as}, fingerprint {fingerprint}.")
+    for name in published.kept:
+        print(f"Written: {name}, a biLM without a name (see --bilm).")

@@ -1,0 +1,65 @@
+"""
+Predict with a model.
+
+FILE is plain text (a sentence on each line, for coreference a document), a table (.csv, .tsv,
+.parquet), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu); the
+standard input (-) is text or JSON. Further columns and fields are given back in the answer. Each
+input has one answer, in the order of the inputs: text for text and tables, and a line of JSON for
+JSON. Empty lines are skipped and have no answer; an empty text in a table is an error.
+
+examples:
+  echo "A warm, funny film." | elmo-tasks predict sst -
+  elmo-tasks predict runs/reviews new.csv --column review --jsonl
+  elmo-tasks predict ner in.jsonl --predictor-args '{"top_k": 3}'
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import (
+    COUNT,
+    add_column,
+    add_cuda_device,
+    add_file_friendly_logging,
+    add_model,
+    add_output,
+    add_overrides,
+    add_weights,
+)
+from elmo_tasks.common import registration
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add_model(parser)
+    add("input_file", metavar="FILE", help="the inputs; - for the standard input")
+    add_output(parser, "write the answers to this file, too")
+    add("--silent", action="store_true", help="do not print the answers")
+    add("--jsonl", action="store_true", help="answer plain text and tables in JSON, too")
+    add_column(parser, "the name of the input, such as sentence, or text")
+    add("--split", action="store_true", help="cut lines, or fields of a table, into sentences")
+    add("--batch-size", type=COUNT, default=1, metavar="N", help="inputs in a batch (default: 1)")
+    add("--predictor", metavar="NAME", help="a predictor other than the model's own")
+    add("--predictor-args", metavar="JSON", default="", help="parameters of the predictor")
+    add(
+        "--use-dataset-reader",
+        action="store_true",
+        help="read FILE as labelled data, in the format of the training data",
+    )
+    add(
+        "--dataset-reader-choice",
+        choices=("train", "validation"),
+        default="validation",
+        help="the reader of --use-dataset-reader (default: validation)",
+    )
+    add_weights(parser)
+    add_overrides(parser)
+    add_cuda_device(parser)
+    add("--multitask-head", metavar="NAME", help="the head of a multitask model")
+    add_file_friendly_logging(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    registration.register()
+    from elmo_tasks.in_allennlp.predict_command import predict
+
+    predict(args)

@@ -1,0 +1,32 @@
+"""
+Measure how well each layer of a biLM predicts the tags of words.
+
+Measure what each layer knows of words, such as their parts of speech or their senses. A simple
+classifier learns the tags of a file in columns: from the vectors of each layer alone, and from a
+trained mix of all layers (Peters et al. 2018, section 5.3). The table has two baselines: the most
+frequent tag of all tokens, and the most frequent tag of each word.
+
+examples:
+  elmo-tasks probe training_configs/probe/pos.jsonnet --chart pos.png
+  elmo-tasks probe pos.jsonnet -o '{"train_data_path": "my.txt"}'
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import add_overrides, add_report, deliver
+from elmo_tasks.common import registration
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", metavar="CONFIG", help="the path of a config")
+    add_overrides(parser)
+    add_report(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    registration.register()
+    from elmo_tasks.analysis.probe.report import draw, run_config, text_of
+    from elmo_tasks.in_allennlp.config_names import read_config
+
+    report = run_config(read_config(args.config, args.overrides))
+    deliver(args, text_of(report), report, lambda: draw(report))

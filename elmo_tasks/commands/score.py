@@ -1,0 +1,202 @@
+"""
+Say how likely each word of a text is.
+
+Write the bits of each token (surprisal, -log2 of its probability) given the tokens before it
+(forward) and given those after it (backward), by the language model in a biLM. The text has one
+tokenized sentence a line; it may be a table or JSON lines, too. Tokens that the softmax does not
+know share one class and are marked. Sentences and positions are counted from 0. At the end, the
+perplexity of the text is printed to the standard error.
+
+If --output is given and the command is interrupted, run it again: it goes on from where it was.
+
+examples:
+  echo "The boat left the bank ." | elmo-tasks score -
+  elmo-tasks score text.txt.gz --output text.tsv --processes 4
+  elmo-tasks score reviews.csv --column review --split --sums
+  elmo-tasks score stories.txt --whole-words --context 3 --jsonl
+  elmo-tasks score heldout.txt --sums --bilm my-language-model > heldout.tsv
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmo_tasks.commands.options import (
+    COUNT,
+    add_cuda_device,
+    add_dtype,
+    add_language,
+    add_texts,
+    device_of,
+    texts_from_args,
+)
+from elmo_tasks.common.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from elmo_tasks.embed.corpus import Corpus
+    from elmo_tasks.language_model.scoring.language_model import LanguageModel
+    from elmo_tasks.language_model.scoring.score_text import Cut, Settings
+    from elmo_tasks.language_model.scoring.scores import Perplexity, Score
+
+GOES_ON = "the same command goes on from here"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add_texts(parser)
+    add("--output", metavar="OUT", help="the file to write (default: the standard output)")
+    add("--jsonl", action="store_true", help="write JSON lines (default: tabs between fields)")
+    add(
+        "--sums",
+        action="store_true",
+        help="write a line a sentence: bits, bits a token, and perplexity in each direction, "
+        "with the sentence's end as a token",
+    )
+    cut = parser.add_mutually_exclusive_group()
+    cut.add_argument(
+        "--split",
+        action="store_true",
+        help="the text is raw: cut each line into sentences and tokens by spaCy's rules",
+    )
+    cut.add_argument(
+        "--whole-words",
+        action="store_true",
+        help="the lines are sentences of words with punctuation glued on: cut each word into "
+        "tokens by spaCy's rules, and add up their bits for the word",
+    )
+    # The name that the option had earlier.
+    cut.add_argument(
+        "--words",
+        dest="whole_words",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
+    add_language(parser)
+    read = parser.add_mutually_exclusive_group()
+    read.add_argument(
+        "--context",
+        type=int,
+        default=0,
+        metavar="N",
+        help="let each direction read the N sentences before a sentence first; an empty line "
+        "ends a document (default: 0). The biLM then runs N + 1 times",
+    )
+    read.add_argument(
+        "--stream",
+        action="store_const",
+        dest="context",
+        const=None,
+        help="read the whole text as one running text, as the perplexities of biLMs with "
+        "carried state were measured",
+    )
+    add(
+        "--bilm",
+        metavar="NAME|FOLDER",
+        default="base",
+        help="a language model: the name of a biLM (default: base), a folder that elmo-tasks pack "
+        "wrote, or a repository of its files on the Hugging Face hub",
+    )
+    add_dtype(parser)
+    add_cuda_device(parser)
+    add("--processes", type=COUNT, default=1, metavar="N", help="score in N processes")
+    add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
+
+
+def run(args: argparse.Namespace) -> None:
+    import torch
+
+    from elmo_tasks.language_model.scoring.language_model import LanguageModel
+    from elmo_tasks.language_model.scoring.score_text import Settings
+
+    device = device_of(args)
+    if args.processes > 1:
+        if device.type != "cpu":
+            raise ConfigurationError("--cuda-device is for one process")
+        # A fork would wait for ever for its parent's threads, so the parent starts no threads.
+        torch.set_num_threads(1)
+    # A missing file is noticed before the model is loaded.
+    with texts_from_args(args, args.output) as corpus:
+        model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
+        settings = Settings(args.context, _cut(args), args.sums, args.jsonl)
+        _score(args, corpus, model, settings, "-" if args.input_file == ["-"] else str(corpus))
+
+
+def _cut(args: argparse.Namespace) -> "Cut | None":
+    if not args.whole_words:
+        return None
+    from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+
+    tokenizer = blank_pipeline(args.language).tokenizer
+    return lambda word: [token.text for token in tokenizer(word)]
+
+
+def _score(
+    args: argparse.Namespace,
+    corpus: "Corpus",
+    model: "LanguageModel",
+    settings: "Settings",
+    name: str,
+) -> None:
+    from elmo_tasks.language_model.scoring.score_file import ScoreFile
+    from elmo_tasks.language_model.scoring.score_text import scores_in_processes, scores_of
+    from elmo_tasks.language_model.scoring.scores import Perplexity
+
+    total = Perplexity()
+    about = {
+        "biLM": model.fingerprint(),
+        "columns": settings.header() or str(settings.sums),
+        "context": str(args.context),
+        "cut": "words" if args.whole_words else "sentences" if args.split else "no",
+    }
+    if args.language != "en":
+        about["cut"] += f", {args.language}"
+    output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
+    sentences = _sentences(corpus, name)
+    skip = 0
+    if output is not None:
+        skip, sentences = output.num_done, output.check(sentences)
+    if args.processes > 1:
+        scores = scores_in_processes(model, sentences, settings, args.processes, skip)
+    else:
+        scores = scores_of(model, sentences, settings, skip)
+    lines = _lines(_counted(scores, total, corpus), settings, skip)
+    if output is not None:
+        output.write(settings.header(), lines)
+    else:
+        sys.stdout.write(settings.header())
+        for text in lines:
+            sys.stdout.write(text)
+    done = f" after the {skip:,} that were scored before" if skip else ""
+    num_words = len(model.softmax.words) - 1
+    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
+
+
+def _sentences(corpus: "Corpus", name: str) -> Iterator[list[str]]:
+    """Yields the tokens of each line. Raises `ConfigurationError` if there is no line."""
+    is_empty = True
+    for text in corpus.texts():
+        is_empty = False
+        yield text.split()
+    if is_empty:
+        raise ConfigurationError(f"{name} has no line: there is nothing to score")
+
+
+def _counted(scores: "Iterator[Score]", total: "Perplexity", corpus: "Corpus") -> "Iterator[Score]":
+    """Yields the scores, counts them and shows the progress."""
+    from tqdm import tqdm
+
+    # A short text needs no bar.
+    with tqdm(unit=" tokens", desc="scoring", delay=3) as progress:
+        for score in scores:
+            total.add(score)
+            progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
+            progress.update(len(score.tokens))
+            yield score
+
+
+def _lines(scores: "Iterator[Score]", settings: "Settings", skip: int) -> Iterator[str]:
+    for index, score in enumerate(scores, start=skip):
+        yield settings.lines(index, score)

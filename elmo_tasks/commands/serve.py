@@ -1,0 +1,145 @@
+"""
+Show models in the browser, and answer requests for their predictions.
+
+Start a page in the browser with a tab for each model, where one types a text and sees the answer,
+and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models,
+and how likely words are, if the biLM has its softmax. The same answers can be had as JSON (`POST
+/predict/NAME`); /docs lists all addresses. The server works without a network. By default only this
+machine can reach it.
+
+examples:
+  elmo-tasks serve
+  elmo-tasks serve runs/sst/both/model.tar.gz
+  elmo-tasks serve sentiment=runs/sst/both entities=runs/ner/input --port 0
+  elmo-tasks serve runs/sst/both --data data/sst/dev.txt
+  curl http://127.0.0.1:8000/predict/sst -d '{"sentence": "A moving film."}'
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import COUNT, MODELS, add_bilm, add_language, open_from_args
+from elmo_tasks.common import registration
+from elmo_tasks.common.errors import ConfigurationError
+
+# The models of the package, by their score on dev.
+_STRENGTH = ("ner", "snli", "squad", "srl", "coref", "sst")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "models",
+        metavar="[NAME=]MODEL",
+        nargs="*",
+        help="the model.tar.gz or the folder of a training, or the name of a model of the package: "
+        f"{MODELS} (default: all of them); it is named after its path, less the folders that all "
+        "models share",
+    )
+    add(
+        "--data",
+        metavar="[NAME=]FILE",
+        nargs="+",
+        default=[],
+        help="data in the format of the model NAME, whose errors on it the tab Errors shows; "
+        "NAME may be left out if there is one model",
+    )
+    add(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen on; 0.0.0.0 lets other machines in (default: 127.0.0.1)",
+    )
+    add(
+        "--port",
+        type=int,
+        default=8000,
+        help="the port to listen on; 0 takes a free one (default: 8000)",
+    )
+    add(
+        "--max-words",
+        type=COUNT,
+        default=5000,
+        metavar="N",
+        help="the most words and punctuation marks of a request (default: 5000)",
+    )
+    add_language(parser, "the text in the tabs Layers, Senses and Words")
+    add_bilm(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    try:
+        import fastapi_offline  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"this needs the package {error.name}: pip install 'elmo-tasks[serve]'"
+        ) from error
+    registration.register()
+    from elmo_tasks.analysis.archive_names import name_archives
+    from elmo_tasks.analysis.errors.read_cases import read_cases
+    from elmo_tasks.analysis.errors.report import error_report
+    from elmo_tasks.archives.open_archive import open_archive
+    from elmo_tasks.elmo.sentence_layers import SentenceLayers
+    from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax
+    from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+    from elmo_tasks.serve.app import make_app
+    from elmo_tasks.serve.limits import Limits
+    from elmo_tasks.serve.served_model import ServedModel
+    from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server
+    from elmo_tasks.serve.server import run as serve
+
+    # A wrong language code is noticed before the models are loaded.
+    blank_pipeline(args.language)
+    limits = Limits(max_words=args.max_words)
+    with listen(args.host, args.port) as listening:
+        named = name_archives(args.models) if args.models else _known_models()
+        files = data_of_models(args.data, list(named))
+        archives = {name: open_archive(path) for name, path in named.items()}
+        reports = [
+            error_report(name, file, read_cases(archives[name], file)) for name, file in files
+        ]
+        models = [ServedModel(name, archive) for name, archive in archives.items()]
+        opened = open_from_args(args)
+        layers = SentenceLayers(opened.bilm)
+        language_model = None
+        if not args.weights and has_softmax(opened.name):
+            language_model = LanguageModel.from_pretrained(opened.name)
+        app = make_app(
+            models, layers, opened.name, args.host, limits, reports, language_model, args.language
+        )
+        if not is_loopback(listening):
+            print(
+                "WARNING: every machine that reaches this one can use the server; it asks for "
+                "no password and does not encrypt"
+            )
+        print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
+        serve(make_server(app, limits), listening)
+
+
+def _known_models() -> dict[str, str]:
+    """Returns the models of the package, the strongest first, which the page opens with."""
+    from elmo_tasks.archives.known_models import KNOWN_MODELS
+
+    return {
+        name: KNOWN_MODELS[name]
+        for name in sorted(KNOWN_MODELS, key=lambda name: (*_STRENGTH, name).index(name))
+    }
+
+
+def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
+    """
+    Returns a model's name and a file for each argument `[NAME=]FILE`. Raises `ConfigurationError`
+    if it is not clear which model a file belongs to.
+    """
+    pairs = []
+    for argument in arguments:
+        name, separator, file = argument.partition("=")
+        if separator and name in names:
+            pairs.append((name, file))
+        elif len(names) == 1:
+            pairs.append((names[0], argument))
+        else:
+            known = ", ".join(names) or "(none)"
+            raise ConfigurationError(
+                f"--data {argument}: give NAME=FILE with the name of a model: {known}"
+            )
+    return pairs

@@ -1,0 +1,51 @@
+"""
+Fill the store of a biLM's layers.
+
+Compute the layers of every sentence in the training and validation data of a config, with the biLM
+of its model, and save them in the biLM's store, where trainings read them. Layers that the store
+has already are not computed, so the command may be stopped and run again. --processes uses several
+cores.
+
+examples:
+  elmo-tasks store training_configs/sst/both.jsonnet --processes 2
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import COUNT, add_cuda_device, add_overrides, device_of
+from elmo_tasks.common import registration
+
+GOES_ON = "the same command goes on from here"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("config", metavar="CONFIG", help="the path of a training config")
+    add("--path", metavar="DIR", help="the folder of the store (default: that of the config)")
+    add(
+        "--processes",
+        type=COUNT,
+        default=1,
+        metavar="N",
+        help="processes that compute (default: 1)",
+    )
+    add(
+        "--batch-tokens",
+        type=COUNT,
+        default=2048,
+        metavar="N",
+        help="tokens per batch (default: 2048)",
+    )
+    add_cuda_device(parser)
+    add_overrides(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    registration.register()
+    from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
+    from elmo_tasks.in_allennlp.config_names import read_config
+
+    device_of(args)
+    config = read_config(args.config, args.overrides)
+    path = args.path or find_store_path(config)
+    fill_from_config(config, path, args.batch_tokens, args.cuda_device, args.processes)

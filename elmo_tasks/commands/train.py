@@ -1,0 +1,52 @@
+"""
+Train a model.
+
+CONFIG is a jsonnet file, one that `elmo-tasks new` wrote or one of this package by its name. DIR
+gets the model, model.tar.gz, the vocabulary, the metrics of each epoch and the log. After an
+interruption, --recover goes on from the last checkpoint.
+
+examples:
+  elmo-tasks train reviews.jsonnet -s runs/reviews
+  elmo-tasks train reviews.jsonnet -s runs/reviews --recover
+  elmo-tasks train elmo_tasks:sst/both -s runs/sst \\
+      -o '{"trainer.num_epochs": 3}'
+"""
+
+import argparse
+
+from elmo_tasks.commands.options import add_file_friendly_logging, add_overrides
+from elmo_tasks.common import registration
+
+GOES_ON = "the same command with --recover goes on from the last checkpoint"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("param_path", metavar="CONFIG", help="the path of a config, or its name in this package")
+    add("-s", "--serialization-dir", metavar="DIR", required=True, help="the folder to write to")
+    add("-r", "--recover", action="store_true", help="go on with the training in DIR")
+    add("-f", "--force", action="store_true", help="replace DIR if it exists")
+    add(
+        "--folds",
+        type=int,
+        metavar="N",
+        help="for classify and tag: in the end, split training and validation data into N "
+        "folds, train once without each fold, and print the scores' mean and deviation",
+    )
+    add_overrides(parser)
+    add("--dry-run", action="store_true", help="make the vocabulary, show the data, do not train")
+    add(
+        "--node-rank",
+        type=int,
+        default=0,
+        metavar="I",
+        help="the index of this machine, if several train one model (default: 0)",
+    )
+    add_file_friendly_logging(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    registration.register()
+    from elmo_tasks.in_allennlp.train_command import train
+
+    train(args)

@@ -1,0 +1,528 @@
+import gzip
+import io
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy
+import pytest
+import torch
+
+import elmo_tasks.elmo.sentence_layers
+from elmo_tasks.bilm import FrozenBiLm
+from elmo_tasks.common import files, parts
+from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.embed import embed as embed_module
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed import embed
+from elmo_tasks.embed.shards import read_manifest, read_vectors
+from elmo_tasks.kernels.threads import operator_threads
+from tests.helpers.archives import SENTENCES, language_model, sst
+from tests.helpers.command_line import allennlp, exit_status, refusal
+from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
+from tests.helpers.processes import kill_after_lines, run
+from tests.helpers.reference_bilm import FIXTURE_FILES
+from tests.helpers.stored_bilms import num_entries
+
+FILES = ["--options", FIXTURE_FILES[0], "--weights", FIXTURE_FILES[1]]
+
+
+@pytest.fixture()
+def paths(tmp_path: Path) -> Paths:
+    return write_text(tmp_path)
+
+
+@cache
+def fixture_encoder() -> ElmoEncoder:
+    return ElmoEncoder.from_pretrained(FIXTURE_FILES)
+
+
+@pytest.fixture()
+def encoder() -> ElmoEncoder:
+    return fixture_encoder()
+
+
+@pytest.fixture()
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", 12)
+
+
+# Where the text comes from.
+
+
+@pytest.fixture()
+def raw() -> list[str]:
+    return ["A film of charm.", "It isn't bad. Is it?", 'Dull, "dull".']
+
+
+TOKENIZED = ["A film of charm .", "It is n't bad .", "Is it ?", 'Dull , " dull " .']
+
+
+@pytest.mark.parametrize("name", ["raw.txt", "raw.csv", "raw.tsv.gz", "-"])
+def test_raw_text_is_split_wherever_it_comes_from(
+    raw: list[str], tmp_path: Path, encoder: ElmoEncoder, monkeypatch: Any, name: str
+) -> None:
+    content = "\n".join(raw)
+    if ".csv" in name:
+        content = "id,text\n" + "\n".join('1,"{}"'.format(r.replace('"', '""')) for r in raw)
+    elif ".tsv" in name:
+        content = "text\tid\n" + "\n".join(f"{r}\t1" for r in raw)
+    if name == "-":
+        monkeypatch.setattr(
+            "sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode()), encoding="utf-8")
+        )
+        file: Any = "-"
+    else:
+        packed = gzip.compress(content.encode())
+        file = tmp_path / name
+        file.write_bytes(packed if name.endswith(".gz") else content.encode())
+
+    allennlp("elmo-embed", file, tmp_path / "out.hdf5", "--split", *FILES)
+
+    arrays = read_hdf5(tmp_path / "out.hdf5")
+    index = json.loads(arrays.pop("sentence_to_index")[0])
+    assert index == {sentence: str(k) for k, sentence in enumerate(TOKENIZED)}
+    for k, layers in enumerate(encoder.layers(map(str.split, TOKENIZED))):
+        numpy.testing.assert_allclose(arrays.pop(str(k)), layers, atol=1e-5)
+    assert not arrays
+
+
+def test_a_column_of_a_table_is_embedded(tmp_path: Path) -> None:
+    table = tmp_path / "in.csv"
+    table.write_text('id,words\n1,"a , b\nc"\n2,\n')
+
+    message = refusal("elmo-embed", table, tmp_path / "out.hdf5", *FILES)
+    assert f"{table}:1: there is no column sentence or text; choose one of id, words" in message
+
+    allennlp("elmo-embed", table, tmp_path / "out.hdf5", "--column", "words", *FILES)
+
+    arrays = read_hdf5(tmp_path / "out.hdf5")
+    assert json.loads(arrays["sentence_to_index"][0]) == {"a , b c": "0", "": "1"}
+    assert arrays["0"].shape[1] == 4 and arrays["1"].shape[1] == 0
+
+
+def test_plain_text_has_no_column(paths: Paths) -> None:
+    args = ("elmo-embed", paths.text, paths.hdf5, "--column", "text", *FILES)
+
+    message = refusal(*args)
+
+    assert (
+        f"{paths.text} is not a table (.csv or .tsv), JSON lines or Parquet, so it has no column"
+        in message
+    )
+
+
+# What is written.
+
+
+def test_the_command_writes_the_file_and_says_so(
+    paths: Paths, encoder: ElmoEncoder, capsys: Any
+) -> None:
+    packed = paths.text.with_name("text.txt.gz")
+    packed.write_bytes(gzip.compress(paths.text.read_bytes()))
+
+    allennlp("elmo-embed", packed, paths.hdf5, *FILES, "--forget-sentences")
+
+    out, progress = capsys.readouterr()
+    assert f"Wrote {paths.hdf5}: 7 sentences, 25 tokens, 0.0 MB." in out
+    assert "25/25" in progress and "tokens/s" in progress
+    arrays = read_hdf5(paths.hdf5)
+    assert sorted(arrays) == [str(number) for number in range(7)]
+    (first,) = encoder.layers([LINES[0].split()])
+    numpy.testing.assert_allclose(arrays["0"], first, atol=1e-5)
+    assert not paths.partial.exists()
+
+
+@pytest.mark.parametrize("embedding", ["all", "top", "average"])
+def test_the_command_takes_the_embedding_as_an_option(
+    embedding: str, paths: Paths, encoder: ElmoEncoder
+) -> None:
+    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
+    other = paths.hdf5.with_name("other.hdf5")
+    embed(Corpus([paths.text]), other, encoder.layers, embedding)
+
+    assert paths.hdf5.read_bytes() == other.read_bytes()
+
+
+# Several processes, and folders.
+
+
+@pytest.mark.fork
+def test_several_texts_and_processes_make_the_file_of_one(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, several = paths.hdf5.with_name("one.hdf5"), paths.hdf5.with_name("several.hdf5")
+    twice = paths.text.with_name("twice.txt")
+    twice.write_text(2 * paths.text.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", 12)
+
+    with operator_threads(1):
+        allennlp("elmo-embed", twice, one, *FILES)
+        texts = [paths.text, paths.text]
+        allennlp("elmo-embed", *texts, several, *FILES, "--processes", 2)
+
+    assert several.read_bytes() == one.read_bytes()
+
+
+def test_a_folder_has_a_manifest_and_is_complete_the_second_time(
+    paths: Paths, encoder: ElmoEncoder, capsys: Any
+) -> None:
+    out = paths.hdf5.with_name("out")
+    command = ["elmo-embed", paths.text, out, *FILES, "--shards", "parquet", "--part-tokens", 9]
+
+    allennlp(*command)
+    assert f"Wrote {out}: " in capsys.readouterr().out
+    allennlp(*command)
+    assert f"{out} is complete: all " in capsys.readouterr().out
+
+    assert read_manifest(out)["num_sentences"] == len(LINES)
+    expected = encoder.layers(line.split() for line in LINES)
+    for (_, _, vectors), layers in zip(read_vectors(out), expected):
+        numpy.testing.assert_allclose(vectors, layers, rtol=2**-10, atol=1e-5)
+    message = refusal(*command, "--top")
+    assert f"{out} was begun with another embedding; use the same settings as then" in message
+
+
+def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> None:
+    (tmp_path / "training").mkdir()
+    archive = sst(tmp_path / "training", "both")
+    command = ["elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--mix"]
+
+    assert "has mixes at the places input, output" in refusal(*command)
+    allennlp(*command, "--place", "output")
+
+    trained = ElmoEncoder.from_pretrained(archive, "output")
+    expected = trained([LINES[0].split()])["elmo"][0]
+    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--address", "auto"], "--address is for a Ray cluster: give --on ray as well"),
+        (["--processes", 2, "--cuda-device", 0], "--cuda-device, which is for one process"),
+        (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
+        (["--place", "input"], "--place chooses a mix: give --mix as well"),
+        (["--mix"], "--mix needs --bilm with a model"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    options: list[Any], message: str, paths: Paths
+) -> None:
+    assert message in refusal("elmo-embed", paths.text, paths.hdf5, *FILES, *options)
+
+
+def test_an_output_of_another_kind_is_refused(paths: Paths) -> None:
+    command = ["elmo-embed", paths.text, paths.hdf5, *FILES]
+    paths.hdf5.write_text("mine")
+
+    assert "is a file; choose another" in refusal(*command, "--shards", "parquet")
+    command[2] = paths.hdf5.with_suffix(".npy")
+    assert refusal(*command) == (
+        f"elmo-embed: {command[2]} would be written as HDF5: name it {paths.hdf5.stem}.hdf5, or "
+        "give --shards for a folder of files"
+    )
+    command[2] = "memory://out.hdf5"
+    assert "is an address: give --shards" in refusal(*command)
+
+
+# Which biLM.
+
+
+def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(paths: Paths) -> None:
+    allennlp("elmo-embed", paths.text, paths.hdf5)
+
+    (layers,) = ElmoEncoder.from_pretrained("base").layers([LINES[0].split()])
+    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], layers, atol=1e-5)
+
+
+def test_a_mix_is_refused_where_none_was_trained(paths: Paths, tmp_path: Path) -> None:
+    archive = language_model(tmp_path)
+
+    for bilm in ("base", archive):
+        said = refusal("elmo-embed", paths.text, paths.hdf5, "--bilm", bilm, "--mix")
+
+        assert said == (
+            f"elmo-embed: {bilm} has no trained mix: give --bilm a model that has one, or "
+            "--average, which writes the mean of the layers"
+        )
+        assert not paths.hdf5.exists()
+
+
+def test_the_bilm_may_be_that_of_an_archive(paths: Paths, tmp_path: Path) -> None:
+    (tmp_path / "training").mkdir()
+    archive = sst(tmp_path / "training", "both")
+
+    allennlp("elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--top")
+
+    (first,) = ElmoEncoder.from_pretrained(FIXTURE_FILES).layers([LINES[0].split()])
+    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first[2], atol=1e-5)
+
+
+def test_the_dtype_of_the_products_may_be_chosen(paths: Paths, encoder: ElmoEncoder) -> None:
+    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, "--dtype", "bfloat16")
+
+    written, (exact,) = read_hdf5(paths.hdf5)["0"], encoder.layers([LINES[0].split()])
+    error = numpy.linalg.norm(written - exact.numpy()) / numpy.linalg.norm(exact)
+    assert 1e-4 < error < 0.05
+
+
+def test_a_store_is_shared(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoder: ElmoEncoder
+) -> None:
+    command = ["elmo-embed", paths.text, paths.hdf5, *FILES, "--use-store", tmp_path / "store"]
+    allennlp(*command)
+    distinct = {tuple(line.split()) for line in LINES if line.strip()}
+    assert num_entries(tmp_path / "store") == len(distinct)
+    first = read_hdf5(paths.hdf5)
+
+    def computes(*_: Any) -> Any:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(FrozenBiLm, "computed_layers", computes)
+    allennlp(*command, "--force")
+
+    for number, layers in enumerate(encoder.layers(line.split() for line in LINES)):
+        array = first[str(number)]
+        numpy.testing.assert_array_equal(read_hdf5(paths.hdf5)[str(number)], array)
+        numpy.testing.assert_allclose(array, layers, rtol=2**-10, atol=1e-5)
+
+
+# Stopped, and begun again.
+
+
+NUM_PARTS = 12
+
+
+@pytest.fixture()
+def long_text(paths: Paths, small_parts: None) -> Paths:
+    """Returns the paths of a text of 40 lines, which is embedded in `NUM_PARTS` parts."""
+    words = " ".join(SENTENCES).split()
+    drawn = random.Random(0)
+    lines = [" ".join(drawn.choices(words, k=drawn.randrange(6))) for _ in range(40)]
+    paths.text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return paths
+
+
+def embedded(paths: Paths) -> None:
+    embed(Corpus([paths.text]), paths.hdf5, fixture_encoder().layers)
+
+
+def embedded_until_killed(paths: Paths, num_lines: int) -> None:
+    kill_after_lines(num_lines, embed_module, parts, files, shutil)
+    embedded(paths)
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int) -> None:
+    """Replaces a function by one that kills the process on its `number`th call."""
+    calls, call = itertools.count(1), getattr(owner, name)
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        if next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, counted)
+
+
+def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Embeds the text, and returns the number of tokens that the biLM computed for that."""
+    computed = []
+    forward = FrozenBiLm.forward
+
+    def counted(self: FrozenBiLm, char_ids: torch.Tensor) -> Any:
+        computed.append(int((char_ids > 0).any(dim=2).sum()))
+        return forward(self, char_ids)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FrozenBiLm, "forward", counted)
+        embedded(paths)
+    return sum(computed)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "number", "parts_done"),
+    [
+        # The run is killed when a part has been computed, when it has been written but not named,
+        # and when it has been named; when the file is half written, and when it has been written
+        # but not named.
+        (embed_module, "_write_part", 6, 5),
+        (Path, "replace", 7, 5),
+        (SentenceLayers, "__call__", 6, 5),
+        (h5py.h5o, "copy", 30, NUM_PARTS),
+        (Path, "replace", NUM_PARTS + 3, NUM_PARTS),
+    ],
+)
+def test_a_killed_run_goes_on_and_loses_one_part_at_most(
+    owner: Any,
+    name: str,
+    number: int,
+    parts_done: int,
+    long_text: Paths,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
+    num_tokens = tokens_computed(whole, monkeypatch)
+
+    with monkeypatch.context() as patch:
+        killed_at(patch, owner, name, number)
+        assert run(lambda: embedded(long_text)) == -signal.SIGKILL
+    assert not long_text.hdf5.exists()
+    assert len(list(long_text.partial.glob("part-*"))) == parts_done
+    capsys.readouterr()
+
+    computed = tokens_computed(long_text, monkeypatch)
+
+    assert f" lines are in {long_text.partial}: going on from there" in capsys.readouterr().out
+    assert (computed == 0) == (parts_done == NUM_PARTS) and computed < num_tokens
+    assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
+    assert not long_text.partial.exists()
+
+
+def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> None:
+    whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
+    embedded(whole)
+    statuses, parts_done = [], set()
+
+    # Each run may do a quarter more than the run before, and the last more than a whole run needs.
+    for num_lines in (int(20 * 1.25**k) for k in range(25)):
+        statuses.append(run(partial(embedded_until_killed, long_text, num_lines)))
+        parts_done.add(len(list(long_text.partial.glob("part-*"))))
+        if statuses[-1] == 0:
+            break
+
+    assert statuses == [-signal.SIGKILL] * (len(statuses) - 1) + [0]
+    assert len(parts_done) > 3 and NUM_PARTS in parts_done
+    assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
+    assert not long_text.partial.exists()
+
+
+@pytest.fixture()
+def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
+    """Returns the paths of a run that was killed after its fifth part."""
+    with monkeypatch.context() as patch:
+        killed_at(patch, embed_module, "_write_part", 6)
+        run(lambda: embedded(long_text))
+    assert len(list(long_text.partial.glob("part-*"))) == 5
+    return long_text
+
+
+@pytest.mark.parametrize(
+    ("changes", "differ"),
+    [
+        (["--top"], "another embedding"),
+        (["--bilm", "mini"], "another biLM"),
+        (["--use-store", "STORE", "--average"], "another embedding and another store"),
+        (None, "another text"),
+    ],
+)
+def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
+    changes: list[str] | None, differ: str, begun: Paths
+) -> None:
+    if changes is None:
+        begun.text.write_text("A\n" + begun.text.read_text(encoding="utf-8"), encoding="utf-8")
+    command: list[Any] = [begun.text, begun.hdf5]
+    command += [] if "--bilm" in (changes or []) else FILES
+    command += [begun.text.with_name(x) if x == "STORE" else x for x in changes or []]
+
+    message = refusal("elmo-embed", *command)
+
+    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
+    assert len(list(begun.partial.glob("part-*"))) == 5
+    allennlp("elmo-embed", *command, "--force")
+    numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
+    assert len(numbers) == len(begun.text.read_text(encoding="utf-8").splitlines())
+
+
+def test_parts_of_nobody_knows_which_run_are_not_used(begun: Paths) -> None:
+    """A run that is killed while it removes the parts leaves them without `_about.json`."""
+    (begun.partial / "_about.json").unlink()
+
+    allennlp("elmo-embed", begun.text, begun.hdf5, *FILES, "--average")
+
+    assert {array.shape[1:] for array in read_hdf5(begun.hdf5).values()} == {(32,), ()}
+
+
+def test_an_interrupt_says_that_the_same_command_goes_on(
+    begun: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(embed_module, "_write_part", interrupt)
+        assert exit_status("elmo-embed", begun.text, begun.hdf5, *FILES) == 130
+    said = capsys.readouterr().err
+    assert said.endswith("elmo-embed: interrupted; the same command goes on from here\n")
+    allennlp("elmo-embed", begun.text, begun.hdf5, *FILES)
+
+    assert begun.hdf5.exists()
+
+
+# What cannot be done.
+
+
+def test_a_file_that_is_there_is_overwritten_only_when_asked(paths: Paths) -> None:
+    paths.hdf5.write_text("mine")
+
+    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
+
+    assert message == (
+        f"elmo-embed: {paths.hdf5} exists; choose another file, or overwrite it with --force"
+    )
+    assert paths.hdf5.read_text() == "mine" and not paths.partial.exists()
+    assert "exists; choose another file" in refusal(
+        "elmo-embed", paths.text, paths.text.parent, "--force"
+    )
+    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, "--force")
+    assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
+
+
+def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(paths: Paths) -> None:
+    missing = paths.text.with_name("missing.txt")
+
+    assert f"{missing} not found" in refusal("elmo-embed", missing, paths.hdf5, *FILES)
+    paths.text.write_bytes("A\nB\nnaïve\n".encode("latin-1"))
+    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
+    assert message.startswith(f"elmo-embed: {paths.text}:3: not UTF-8")
+    paths.text.write_text("")
+    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
+    assert message == f"elmo-embed: {paths.text} is empty: there is nothing to embed"
+    assert os.listdir(paths.text.parent) == ["text.txt"]
+
+
+def test_a_bilm_that_cannot_be_had_is_refused(paths: Paths, tmp_path: Path) -> None:
+    def refused(*args: object) -> str:
+        return refusal("elmo-embed", paths.text, paths.hdf5, *args)
+
+    assert "no biLM is known as 'tiny'; there are" in refused("--bilm", "tiny")
+    assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
+    assert "together with --weights" in refused(*FILES[:2])
+    assert "without --bilm" in refused(*FILES, "--bilm", "mini")
+    (tmp_path / "training").mkdir()
+    archive = sst(tmp_path / "training", "baseline")
+    assert "holds no biLM of elmo_tasks" in refused("--bilm", archive)
+    assert not paths.partial.exists()
+
+
+def test_a_full_disk_loses_nothing(
+    long_text: Paths, monkeypatch: pytest.MonkeyPatch, encoder: ElmoEncoder
+) -> None:
+    with monkeypatch.context() as patch:
+        usage = shutil.disk_usage(long_text.text)._replace(free=30_000)
+        patch.setattr(shutil, "disk_usage", lambda _: usage)
+        message = refusal("elmo-embed", long_text.text, long_text.hdf5, *FILES)
+
+    assert "GB of the disk are free; make room and run the same command again" in message
+    assert not long_text.hdf5.exists()
+    assert tokens_computed(long_text, monkeypatch) == 0
+    assert long_text.hdf5.exists()

@@ -1,0 +1,147 @@
+import json
+from pathlib import Path
+
+import pytest
+from allennlp.predictors import Predictor
+
+from elmo_tasks.archives.open_archive import open_archive
+from elmo_tasks.metrics.squad import f1
+from tests.helpers.archives import classifier, make_archive
+from tests.helpers.command_line import allennlp, printed_numbers, refusal
+from tests.helpers.configs import tiny
+
+DATA = {
+    "sst": "fixtures/sst.txt",
+    "ner": "fixtures/ner.txt",
+    "snli": "fixtures/snli.jsonl",
+    "squad": "fixtures/squad.json",
+    "srl": "fixtures/srl.gold_conll",
+    "coref": "fixtures/coref.gold_conll",
+}
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("errors")
+    made = {}
+    for task in DATA:
+        (folder / task).mkdir()
+        made[task] = make_archive(folder / task, tiny(task, "baseline"))
+    return made
+
+
+@pytest.mark.parametrize("task, metric", [("sst", "accuracy"), ("snli", "accuracy")])
+def test_the_score_of_classes_is_the_models_own(
+    task: str, metric: str, archives: dict[str, Path], capsys: pytest.CaptureFixture
+) -> None:
+    report = printed_numbers(capsys, "elmo-errors", archives[task], DATA[task])
+
+    expected = own_metrics(archives[task], DATA[task])[metric]
+    assert report["metric"] == metric
+    assert report["score"] == pytest.approx(expected)
+    counts = [count for row in report["confusion"].values() for count in row.values()]
+    right = sum(report["confusion"][name][name] for name in report["confusion"])
+    assert sum(counts) == report["num_cases"]
+    assert right / sum(counts) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("task", ["ner", "srl"])
+def test_the_scores_of_entities_and_roles_are_the_models_own(
+    task: str, archives: dict[str, Path], capsys: pytest.CaptureFixture
+) -> None:
+    report = printed_numbers(capsys, "elmo-errors", archives[task], DATA[task])
+
+    expected = own_metrics(archives[task], DATA[task])
+    assert report["score"] == pytest.approx(expected["f1-measure-overall"])
+    for each in report["types"]:
+        assert each["precision"] == pytest.approx(expected[f"precision-{each['type']}"])
+        assert each["recall"] == pytest.approx(expected[f"recall-{each['type']}"])
+
+
+def test_the_score_of_answers_is_the_models_own(
+    archives: dict[str, Path], capsys: pytest.CaptureFixture
+) -> None:
+    report = printed_numbers(capsys, "elmo-errors", archives["squad"], DATA["squad"])
+
+    expected = own_metrics(archives["squad"], DATA["squad"])
+    assert report["score"] == pytest.approx(expected["f1"])
+    wrong = report["mistakes"][0]
+    assert max(f1(wrong["predicted"], text) for text in wrong["expected"].split(" or ")) < 1
+
+
+def test_the_score_of_clusters_is_the_models_own(
+    archives: dict[str, Path], capsys: pytest.CaptureFixture
+) -> None:
+    report = printed_numbers(capsys, "elmo-errors", archives["coref"], DATA["coref"])
+
+    expected = own_metrics(archives["coref"], DATA["coref"])
+    assert report["score"] == pytest.approx(expected["f1-measure-mean"])
+    links = report["links"]
+    num_predicted = sum(each["num_claims"] for each in report["calibration"])
+    assert sum(list(links.values())[:3]) == num_predicted > 0
+
+
+def test_unknown_words_are_those_without_a_vector(
+    archives: dict[str, Path], capsys: pytest.CaptureFixture
+) -> None:
+    archive = open_archive(archives["sst"])
+    known = archive.model.vocab.get_token_to_index_vocabulary("tokens")
+
+    report = printed_numbers(capsys, "elmo-errors", archives["sst"], DATA["sst"])
+
+    instances = list(archive.validation_dataset_reader.read(DATA["sst"]))
+    without = sum(
+        all(token.text in known for token in instance["tokens"]) for instance in instances
+    )
+    groups = {each["name"]: each["num_cases"] for each in report["by_unknown"]}
+    assert groups.get("0 %", 0) == without < len(instances)
+
+
+def test_two_models_are_compared_and_the_files_are_written(
+    archives: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = make_archive(tmp_path / "other", tiny("sst", "both"))
+    numbers, chart = tmp_path / "errors.json", tmp_path / "errors.png"
+
+    command = ["elmo-errors", archives["sst"], DATA["sst"], "--against", f"both={other}"]
+    allennlp(*command, "--json", numbers, "--chart", chart, "--top", 2)
+
+    text = capsys.readouterr().out
+    against = json.loads(numbers.read_text(encoding="utf-8"))["against"]
+    assert "\n## Against both\n" in text
+    assert against["score"] == pytest.approx(own_metrics(other, DATA["sst"])["accuracy"])
+    assert 0 < against["p_value"] <= 1 and against["low"] <= against["high"]
+    assert len(against["only_this_is_right"]) <= 2
+    assert chart.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_judged_is_refused(archives: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = classifier(tmp_path / "other")
+    # SNLI marks pairs on which its annotators did not agree.
+    unlabelled = tmp_path / "unlabelled.jsonl"
+    unlabelled.write_text('{"gold_label": "-", "sentence1": "A man.", "sentence2": "A dog."}\n')
+
+    task = refusal("elmo-errors", other, DATA["sst"])
+    data = refusal("elmo-errors", archives["snli"], unlabelled)
+
+    assert "but the model is a BasicClassifier, whose predictor is text_classifier" in task
+    assert data == f"elmo-errors: {unlabelled} has no instance"
+
+
+def own_metrics(path: Path, data: str) -> dict[str, float]:
+    """Returns the metrics that the model itself counts."""
+    predictor = Predictor.from_archive(open_archive(path))
+    model = predictor._model
+    model.get_metrics(reset=True)
+    instances = list(predictor._dataset_reader.read(data))
+    predictor.predict_batch_instance(instances)
+    metrics = model.get_metrics()
+    if "em" in metrics:
+        # The predictor of SQuAD does not call `forward`, which counts.
+        for instance in instances:
+            predictor._dataset_reader.apply_token_indexers(instance)
+        model.forward_on_instances(instances)
+        metrics = model.get_metrics()
+    return metrics

@@ -1,0 +1,271 @@
+import json
+import re
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
+
+from elmo_tasks.analysis.check import check
+from elmo_tasks.bilm import make_bilm
+from elmo_tasks.elmo.archives import load_bilm
+from tests.bilm.lexicon_test import write_bilm
+from tests.helpers.archives import FIXTURE, classifier, language_model, sst
+from tests.helpers.command_line import allennlp, exit_status, refusal
+from tests.helpers.reference_bilm import FIXTURE_FILES, read_datasets, upstream_layers
+
+ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
+# Each kind has a function that makes an archive, the name of its biLM, and the state of this biLM.
+ARCHIVES: dict[str, tuple[Callable[[Path], Path], str, str]] = {
+    "language model": (language_model, "bilm", "reset"),
+    "windowed language model": (lambda folder: language_model(folder, "carry"), "bilm", "carry"),
+    "sst": (lambda folder: sst(folder, "both"), "text_embedder.bilm", "snapshot"),
+    "classifier": (
+        lambda folder: classifier(folder, elmo=ELMO),
+        "_text_field_embedder.token_embedder_elmo.bilm",
+        "snapshot",
+    ),
+}
+SENTENCES = [["A", "cat", "saw", "the", "na\u00efve", "dog", "."], ["It", "sleeps"]]
+
+
+def pair(folder: Path) -> tuple[Path, Path]:
+    return folder / "options.json", folder / "weights.hdf5"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the archive of a language model, in the folder of its training."""
+    return language_model(tmp_path_factory.mktemp("archive"))
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_the_pair_is_that_of_the_archive(
+    tmp_path: Path, capsys: pytest.CaptureFixture, kind: str
+) -> None:
+    make, name, state = ARCHIVES[kind]
+    (tmp_path / "archive").mkdir()
+    archive = make(tmp_path / "archive")
+    _, bilm = load_bilm(archive)
+    char_ids = batch_to_ids(SENTENCES)
+
+    allennlp("elmo-export", archive, tmp_path / "new" / "pair")
+
+    files = pair(tmp_path / "new" / "pair")
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[-1]
+        .startswith(f"Wrote {files[0]} and {files[1]}: the biLM {name} of {archive}, ")
+    )
+    assert json.loads(files[0].read_text())["state"] == state
+    # Rounding differs, since the biases of the forget gates are written less 1.
+    exact = {"atol": 1e-6, "rtol": 0}
+    torch.testing.assert_close(make_bilm(*files)(char_ids).layers, bilm(char_ids).layers, **exact)
+    from_zeros = make_bilm(*files, state="reset")
+    torch.testing.assert_close(
+        upstream_layers(_ElmoBiLm(*files), char_ids)[0],
+        from_zeros(char_ids).layers,
+        atol=1e-5,
+        rtol=0,
+    )
+    assert check(*files).problems == []
+
+
+def test_the_number_of_parameters_and_the_state_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture, archive: Path
+) -> None:
+    allennlp("elmo-export", archive, tmp_path)
+
+    said = capsys.readouterr().out.rstrip()
+    num_parameters = sum(array.size for array in read_datasets(tmp_path / "weights.hdf5").values())
+    assert said.endswith(f", {num_parameters:,} parameters as float32, state reset.")
+
+
+def test_the_folder_of_a_training_may_stand_for_its_archive(tmp_path: Path, archive: Path) -> None:
+    allennlp("elmo-export", archive.parent, tmp_path / "folder")
+    allennlp("elmo-export", archive, tmp_path / "archive")
+
+    for one, other in zip(pair(tmp_path / "folder"), pair(tmp_path / "archive")):
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_weights_of_a_checkpoint_may_stand_for_the_best(tmp_path: Path, archive: Path) -> None:
+    state = torch.load(archive.parent / "best.th")
+    checkpoint = tmp_path / "model_state_e0_b100.th"
+    torch.save({key: 0.5 * tensor for key, tensor in state.items()}, checkpoint)
+
+    allennlp("elmo-export", archive.parent, tmp_path, "--weights", str(checkpoint))
+
+    found = make_bilm(*pair(tmp_path)).char_cnn.embedding
+    assert torch.equal(found, 0.5 * state["bilm.char_cnn.embedding"])
+
+
+def test_16_bits_are_written_on_request(tmp_path: Path, archive: Path) -> None:
+    allennlp("elmo-export", archive, tmp_path, "--dtype", "float16")
+
+    written = read_datasets(tmp_path / "weights.hdf5")
+    assert {str(array.dtype) for array in written.values()} == {"float16"}
+    ours, upstreams = make_bilm(*pair(tmp_path)), _ElmoBiLm(*pair(tmp_path))
+    char_ids = batch_to_ids(SENTENCES)
+    torch.testing.assert_close(
+        ours(char_ids).layers, upstream_layers(upstreams, char_ids)[0], atol=1e-5, rtol=0
+    )
+
+
+def test_one_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
+    archive = classifier(
+        tmp_path, first=ELMO, second={**ELMO, "bilm": {**FIXTURE, "state": "reset"}}
+    )
+    name = "_text_field_embedder.token_embedder_second.bilm"
+
+    message = refusal("elmo-export", archive, tmp_path / "pair")
+
+    assert re.match(f"elmo-export: .* holds 2 biLMs: .*, {name}; choose one", message)
+    assert not (tmp_path / "pair").exists()
+
+    allennlp("elmo-export", archive, tmp_path / "pair", "--name", name)
+
+    assert json.loads((tmp_path / "pair" / "options.json").read_text())["state"] == "reset"
+
+
+def test_an_archive_without_a_bilm_is_refused(tmp_path: Path) -> None:
+    archive = sst(tmp_path, "baseline")
+
+    message = refusal("elmo-export", archive, tmp_path / "pair")
+
+    assert re.match("elmo-export: .* holds no biLM of .*, but a Bcn of text", message)
+    assert not (tmp_path / "pair").exists()
+
+
+@pytest.mark.parametrize("name", ["options.json", "weights.hdf5"])
+def test_a_file_is_overwritten_only_on_request(tmp_path: Path, archive: Path, name: str) -> None:
+    (tmp_path / name).write_text("precious")
+
+    message = refusal("elmo-export", archive, tmp_path)
+
+    assert re.search(f"{tmp_path / name} would be overwritten; .* --force", message)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["precious"]
+
+    allennlp("elmo-export", archive, tmp_path, "--force")
+
+    assert check(*pair(tmp_path)).problems == []
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("size", [10, 1000, 8000])
+def test_a_full_disk_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: Path, size: int, old: bool
+) -> None:
+    # The archive is unpacked before the disk is full.
+    chosen = load_bilm(archive)
+    monkeypatch.setattr("elmo_tasks.elmo.archives.load_bilm", lambda *_: chosen)
+    if old:
+        make_bilm(*FIXTURE_FILES).to_files(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        message = refusal("elmo-export", archive, tmp_path, "--force")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert message.startswith("elmo-export: ")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_weights_too_large_for_16_bits_are_refused(
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, bilm = load_bilm(archive)
+    bilm.char_cnn.embedding.data[5, 0] = 1e6
+    monkeypatch.setattr("elmo_tasks.elmo.archives.load_bilm", lambda *_: (name, bilm))
+
+    message = refusal("elmo-export", archive, tmp_path, "--dtype", "float16")
+
+    assert re.match("elmo-export: char_embed holds a value .* as float16", message)
+    assert list(tmp_path.iterdir()) == []
+
+    allennlp("elmo-export", archive, tmp_path, "--dtype", "float32")
+
+    assert check(*pair(tmp_path)).problems == []
+
+
+@pytest.mark.parametrize("content", [None, "no archive"])
+def test_what_is_no_archive_is_refused_in_one_line(tmp_path: Path, content: str | None) -> None:
+    archive = tmp_path / "model.tar.gz"
+    if content is not None:
+        archive.write_text(content)
+
+    message = refusal("elmo-export", archive, tmp_path / "pair")
+
+    assert message.startswith("elmo-export: ") and "\n" not in message
+
+
+# tests/publish/onnx_file_test.py reads files of ONNX.
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--onnx", "--dtype", "float16"], "--onnx takes neither --weights nor --dtype"),
+        (["--onnx", "--weights", "x.th"], "--onnx takes neither --weights nor --dtype"),
+        (["--place", "input"], "--place chooses a mix: give --onnx as well"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    tmp_path: Path, options: list[str], problem: str
+) -> None:
+    message = refusal("elmo-export", "mini", tmp_path / "new", *options)
+
+    assert message.startswith(f"elmo-export: {problem}")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_of_onnx_is_overwritten_only_on_request(tmp_path: Path) -> None:
+    file = tmp_path / "bilm.onnx"
+    file.write_text("precious")
+
+    message = refusal("elmo-export", "mini", tmp_path, "--onnx")
+
+    assert message.startswith(f"elmo-export: {file} would be overwritten; ")
+    assert file.read_text() == "precious"
+
+
+def test_it_is_said_that_onnx_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+
+    message = refusal("elmo-export", "mini", tmp_path / "new", "--onnx")
+
+    assert message == "elmo-export: this needs onnx, which is not installed: pip install onnx"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_bilm_of_words_is_not_written_as_onnx(tmp_path: Path) -> None:
+    folder = write_bilm(tmp_path / "words")
+
+    message = refusal("elmo-export", folder, tmp_path / "new", "--onnx")
+
+    assert message.startswith("elmo-export: this biLM looks words up in a list, but only a biLM ")
+    assert not (tmp_path / "new").exists()
+
+
+def test_help_helps(capsys: pytest.CaptureFixture) -> None:
+    status = exit_status("elmo-export", "--help")
+
+    assert status == 0
+    said = capsys.readouterr().out
+    for word in (
+        "MODEL",
+        "DIR",
+        "--name",
+        "--dtype",
+        "--force",
+        "--weights",
+        "--onnx",
+        "--place",
+    ):
+        assert word in said

@@ -1,0 +1,284 @@
+import csv
+import io
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmo_tasks import console
+from elmo_tasks.language_model.scoring import score_file
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from tests.helpers.language_models import SENTENCES, written_model
+
+Run = Any
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> LanguageModel:
+    return LanguageModel.from_pretrained(folder)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(SENTENCES) + "\n")
+    return path
+
+
+@pytest.fixture
+def score(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, folder: Path) -> Run:
+    """Runs `elmo-tasks score`; returns what it prints to the standard output and error."""
+
+    def run(*args: object) -> tuple[str, str]:
+        capsys.readouterr()
+        monkeypatch.setattr(
+            sys, "argv", ["elmo-tasks", "score", *map(str, args), "--bilm", str(folder)]
+        )
+        console.main()
+        return capsys.readouterr()
+
+    return run
+
+
+def refusal(score: Run, *args: object) -> str:
+    with pytest.raises(SystemExit) as ended:
+        score(*args)
+    return str(ended.value.code)
+
+
+def rows_of(out: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(out), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def bits(log_prob: float) -> Any:
+    return pytest.approx(-log_prob / math.log(2), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--jsonl",), pytest.param(("--processes", 2), marks=pytest.mark.fork)]
+)
+def test_each_token_has_a_line_with_its_bits(
+    score: Run, text: Path, model: LanguageModel, options: tuple[object, ...]
+) -> None:
+    out, err = score(text, *options)
+
+    rows = rows_of(out) if "--jsonl" not in options else list(map(json.loads, out.splitlines()))
+    expected = model.score(SENTENCES)
+    assert len(rows) == sum(len(each.tokens) for each in expected)
+    for row in rows:
+        sentence, position = int(row["sentence"]), int(row["position"])
+        found = expected[sentence]
+        assert row["token"] == found.tokens[position]
+        assert json.loads(str(row["known"]).lower()) == found.known[position]
+        assert float(row["forward"]) == bits(found.forward[position])
+        assert float(row["backward"]) == bits(found.backward[position])
+    total = model.perplexity(SENTENCES)
+    assert f"perplexity {total.mean:.4g} (forward {total.forward:.4g}" in err
+    assert "4 unknown" in err and "over 15 words of" in err
+
+
+def test_sums_have_a_line_a_sentence(score: Run, text: Path, model: LanguageModel) -> None:
+    rows = rows_of(score(text, "--sums")[0])
+
+    for row, found in zip(rows, model.score(SENTENCES), strict=True):
+        assert int(row["tokens"]) == len(found.tokens)
+        assert int(row["unknown"]) == found.known.count(False)
+        assert float(row["forward_bits"]) == bits(found.forward_sum)
+        assert float(row["backward_bits"]) == bits(found.backward_sum)
+        mean = float(row["forward_bits"]) / (len(found.tokens) + 1)
+        assert float(row["forward_mean"]) == pytest.approx(mean, abs=1e-3)
+        assert float(row["forward_perplexity"]) == pytest.approx(2**mean, rel=1e-3)
+
+
+def test_a_table_and_the_standard_input_are_read(
+    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = score(text)[0]
+    table = tmp_path / "table.tsv"
+    table.write_text("id\ttext\n" + "".join(f"{k}\t{s}\n" for k, s in enumerate(SENTENCES)))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes()), encoding="utf-8")
+    )
+
+    assert score(table)[0] == expected
+    assert score("-")[0] == expected
+
+
+@pytest.mark.parametrize("options", [("--context", 2), ("--stream",)])
+def test_context_is_that_of_the_model(
+    score: Run, text: Path, model: LanguageModel, options: tuple[object, ...]
+) -> None:
+    rows = rows_of(score(text, *options)[0])
+
+    expected = list(model.iterate(SENTENCES, None if options == ("--stream",) else 2))
+    found = [float(row["forward"]) for row in rows]
+    assert found == [bits(each) for sentence in expected for each in sentence.forward]
+
+
+@pytest.mark.fork
+def test_processes_have_the_context_of_their_sentences(
+    score: Run, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmo_tasks.elmo.sentence_layers.WINDOW_TOKENS", 12)
+
+    alone = rows_of(score(text, "--context", 2)[0])
+    found = rows_of(score(text, "--context", 2, "--processes", 2)[0])
+
+    for one, other in zip(found, alone, strict=True):
+        assert one["token"] == other["token"]
+        assert float(one["backward"]) == pytest.approx(float(other["backward"]), abs=1e-3)
+
+
+def test_a_word_with_punctuation_has_one_number(
+    score: Run, tmp_path: Path, model: LanguageModel
+) -> None:
+    (tmp_path / "words.txt").write_text("The dog, (a cat) barks.\n")
+
+    rows = rows_of(score(tmp_path / "words.txt", "--whole-words")[0])
+
+    [expected] = model.score(["The dog , ( a cat ) barks ."])
+    assert [row["token"] for row in rows] == ["The", "dog,", "(a", "cat)", "barks."]
+    pieces = [-each / math.log(2) for each in expected.forward.tolist()]
+    starts = [0, 1, 3, 5, 7, 9]
+    sums = [sum(pieces[start:stop]) for start, stop in zip(starts, starts[1:])]
+    assert [float(row["forward"]) for row in rows] == pytest.approx(sums, abs=1e-3)
+
+
+def test_raw_text_is_cut_into_sentences(score: Run, tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("The dog barks. A cat is gone.\n")
+
+    rows = rows_of(score(tmp_path / "raw.txt", "--split", "--sums")[0])
+
+    assert [row["tokens"] for row in rows] == ["4", "5"]
+
+
+# Tests of files.
+
+
+@pytest.mark.parametrize("options", [(), ("--context", 1), ("--stream",), ("--sums", "--jsonl")])
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_file(
+    score: Run,
+    text: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[object, ...],
+) -> None:
+    whole, broken = tmp_path / "whole.tsv", tmp_path / "broken.tsv"
+    score(text, "--output", whole, *options)
+    monkeypatch.setattr(score_file, "_CHARACTERS", 1)
+    saved = score_file.ScoreFile._save
+
+    def stop_after_two(self: Any, file: Any, new: Any, number: int) -> None:
+        saved(self, file, new, number)
+        if number == 2:
+            file.write(b"half a li")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(score_file.ScoreFile, "_save", stop_after_two)
+    with pytest.raises(SystemExit):
+        score(text, "--output", broken, *options)
+    assert not broken.exists()
+    monkeypatch.setattr(score_file.ScoreFile, "_save", saved)
+
+    _, err = score(text, "--output", broken, *options)
+
+    assert broken.read_text() == whole.read_text()
+    assert f"{len(SENTENCES) - 2} sentences" in err and "after the 2 that were scored" in err
+    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "whole.tsv", "broken.tsv"}
+
+
+def test_an_output_of_a_finished_run_is_overwritten_only_by_force(
+    score: Run, text: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.tsv"
+    output.write_text("mine")
+
+    message = refusal(score, text, "--output", output)
+    score(text, "--output", output, "--force")
+
+    assert message == f"elmo-tasks score: {output} exists; choose another file, or use --force"
+    assert len(rows_of(output.read_text())) > 20
+
+
+@pytest.mark.parametrize("change", ["text", "settings"])
+def test_a_file_that_was_begun_with_something_else_is_not_continued(
+    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    output = tmp_path / "out.tsv"
+    monkeypatch.setattr(score_file, "_CHARACTERS", 1)
+    saved = score_file.ScoreFile._save
+
+    def stop(self: Any, *args: Any) -> None:
+        saved(self, *args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(score_file.ScoreFile, "_save", stop)
+    with pytest.raises(SystemExit):
+        score(text, "--output", output)
+    monkeypatch.setattr(score_file.ScoreFile, "_save", saved)
+    if change == "text":
+        text.write_text("another text\n" + text.read_text(encoding="utf-8"), encoding="utf-8")
+        expected = f"the text has changed since {output}.partial was begun"
+    else:
+        expected = f"{output}.partial was begun with other settings: context 0, now 2"
+
+    message = refusal(score, text, "--output", output, *(("--context", 2) * (change != "text")))
+
+    assert expected in message and "use --force to begin anew" in message
+    score(text, "--output", output, "--force")
+    assert output.exists()
+
+
+# Tests of bad input.
+
+
+def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
+    score: Run, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(f"the dog\n\n a {'x' * 10_000} barks\n\n")
+
+    out, err = score(text, "--sums")
+
+    assert [row["tokens"] for row in rows_of(out)] == ["2", "0", "3", "0"]
+    assert "2 sentences, 5 tokens, 1 unknown" in err
+
+
+def test_a_file_without_a_line_and_one_that_is_not_utf_8_are_refused(
+    score: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "latin.txt").write_bytes(b"the dog\nthe caf\xe9\n")
+
+    message = refusal(score, tmp_path / "empty.txt")
+    assert (
+        message
+        == f"elmo-tasks score: {tmp_path / 'empty.txt'} has no line: there is nothing to score"
+    )
+    assert f"{tmp_path / 'latin.txt'}:2: not UTF-8" in refusal(score, tmp_path / "latin.txt")
+
+
+def test_a_bilm_without_a_softmax_is_refused(
+    monkeypatch: pytest.MonkeyPatch, text: Path, folder: Path
+) -> None:
+    fixture = Path(__file__).parents[2] / "fixtures" / "bilm"
+    monkeypatch.setattr(sys, "argv", ["elmo-tasks", "score", str(text), "--bilm", str(fixture)])
+
+    with pytest.raises(SystemExit) as ended:
+        console.main()
+
+    assert "has no softmax" in str(ended.value.code) and "elmo-tasks pack" in str(ended.value.code)
+
+
+def test_wrong_numbers_are_refused(score: Run, text: Path) -> None:
+    assert "context must be 0 sentences or more" in refusal(score, text, "--context", -2)
+    message = refusal(score, text, "--stream", "--processes", 2)
+    assert "a running text is read by one process" in message

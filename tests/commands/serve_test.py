@@ -1,0 +1,115 @@
+import asyncio
+import re
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from elmo_tasks.archives.known_models import KNOWN_MODELS
+from elmo_tasks.commands.serve import data_of_models
+from elmo_tasks.common.errors import ConfigurationError
+from tests.helpers.archives import sst
+from tests.helpers.command_line import allennlp, refusal
+
+
+async def get(app: Any, path: str) -> Any:
+    """Returns the JSON that an application answers."""
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return (await client.get(path)).json()
+
+
+def test_the_server_prints_its_address_and_answers_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    archive = sst(tmp_path, "both")
+    seen = []
+
+    async def ask_once(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        """Stands for the server's loop, which a signal ends."""
+        seen.append(capsys.readouterr().out)
+        seen.append(await get(server.config.app, "/health"))
+        seen.append(await get(server.config.app, "/reports"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(uvicorn.Server, "serve", ask_once)
+    data = "fixtures/sst.txt"
+    command = ["elmo-serve", f"mine={archive}", "--port", 0, "--data", f"mine={data}"]
+    allennlp(*command)
+
+    printed, health, reports = seen
+    assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/  \(Ctrl-C stops the server\)\n", printed)
+    assert health == {"status": "ok", "models": ["mine"]}
+    assert [(each["model"], each["data"], each["num_cases"]) for each in reports] == [
+        ("mine", data, 10)
+    ]
+
+
+def test_without_a_model_the_server_has_those_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = sst(tmp_path, "both")
+    for name in list(KNOWN_MODELS):
+        monkeypatch.delitem(KNOWN_MODELS, name)
+    monkeypatch.setitem(KNOWN_MODELS, "feelings", str(archive))
+    apps = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, **_: apps.append(server.config.app))
+
+    allennlp("elmo-serve", "--port", 0)
+
+    assert asyncio.run(get(apps[0], "/health"))["models"] == ["feelings"]
+
+
+def test_a_host_that_others_can_reach_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+
+    allennlp("elmo-serve", "--host", "0.0.0.0", "--port", 0)
+
+    warning, address, *_ = capsys.readouterr().out.splitlines()
+    assert warning.startswith("WARNING: every machine that reaches this one can use the server")
+    assert address.startswith("http://0.0.0.0:")
+
+
+def test_a_port_in_use_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        message = refusal("elmo-serve", "--port", port)
+
+    assert message.startswith(f"elmo-serve: the server cannot listen on 127.0.0.1, port {port} (")
+    assert message.endswith("choose another --port, or --port 0 for a free one")
+
+
+def test_mistakes_are_refused_in_a_line(tmp_path: Path) -> None:
+    archive = sst(tmp_path, "baseline")
+
+    name = refusal("elmo-serve", f"a b={archive}", "--port", 0)
+    language = refusal("elmo-serve", "--port", 0, "--language", "xx-wrong")
+
+    assert language.startswith("elmo-serve: spaCy cannot tokenize language 'xx-wrong'")
+    assert name.startswith("elmo-serve: a model cannot be named 'a b': give it as NAME=MODEL")
+
+
+def test_without_its_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+
+    message = refusal("elmo-serve", "--port", 0)
+
+    assert message == "elmo-serve: this needs the package uvicorn: pip install 'elmo-tasks[serve]'"
+
+
+def test_a_file_of_data_belongs_to_a_model() -> None:
+    assert data_of_models(["x=1.txt"], ["only"]) == [("only", "x=1.txt")]
+    assert data_of_models(["b=f.txt", "a=g=h.txt"], ["a", "b"]) == [
+        ("b", "f.txt"),
+        ("a", "g=h.txt"),
+    ]
+    with pytest.raises(ConfigurationError, match="--data f.txt: .* the name of a model: a, b"):
+        data_of_models(["f.txt"], ["a", "b"])
