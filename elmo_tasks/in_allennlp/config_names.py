@@ -67,9 +67,12 @@ def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
         )
     choices = set(fields["all"]) - known
     if name in choices - read_config(path).keys():
+        imported, place = os.path.basename(file), f"beside {path}, "
+        if config_path(path) != path:
+            imported, place = f"{str(path).replace(':', '/')}.jsonnet", ""
         raise ConfigurationError(
-            f"{name} is a choice, which a config sets and --overrides cannot: beside {path}, save "
-            f"a .jsonnet file with (import '{os.path.basename(file)}') {{ {name}: ... }}"
+            f"{name} is a choice, which a config sets and --overrides cannot: {place}save "
+            f"a .jsonnet file with (import '{imported}') {{ {name}: ... }}"
         )
     names = sorted(choices - {*unknown}) + sorted(known)
     raise ConfigurationError(f"the config has no field {name!r}{nearest_or_all(name, names)}")

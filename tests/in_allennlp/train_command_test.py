@@ -54,9 +54,21 @@ def test_the_bar_has_the_loss_and_the_metric_that_counts(
     assert not any("gamma" in bar or "batch_loss" in bar for bar in bars)
 
 
-def test_a_choice_among_the_overrides_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"elmo_at is a choice.*\(import 'both.jsonnet'\)"):
-        our_command("train", "elmo_tasks:sst/both", "-s", tmp_path, "-o", '{"elmo_at": ["output"]}')
+@pytest.mark.parametrize(
+    ("config", "advice"),
+    [
+        ("elmo_tasks:sst/both", "save a .jsonnet file with (import 'elmo_tasks/sst/both.jsonnet')"),
+        ("mine.jsonnet", "beside mine.jsonnet, save a .jsonnet file with (import 'mine.jsonnet')"),
+    ],
+)
+def test_a_choice_among_the_overrides_is_refused(
+    config: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonnet").write_text("import 'elmo_tasks/sst/both.jsonnet'")
+
+    with pytest.raises(ValueError, match=f"elmo_at is a choice.*{re.escape(advice)}"):
+        our_command("train", config, "-s", "run", "-o", '{"elmo_at": ["output"]}')
 
 
 @pytest.mark.parametrize(
