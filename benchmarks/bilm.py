@@ -3,109 +3,105 @@ Compares the speed of a frozen biLM with AllenNLP's: same random weights of the 
 sentences, one process, turns in alternation. Prints a table in Markdown.
 
     python benchmarks/bilm.py data/sst/dev.txt --sizes small medium original
+    python benchmarks/bilm.py my/text.txt --sizes mini --length 20 --batch-size 1 --beside 1
 
 The time of a row is the median of the turns. "Bare products" are the matrix products of a pass
 alone: the same shapes, through the fastest library call found. The peak memory is that of a process
-that loads the biLM and runs the first batch; it includes the libraries.
+that loads the biLM and runs the first batch; it includes the libraries. `--length` cuts the text
+into lines of one length; `--beside` runs processes that never wait beside this one.
 """
 
-import argparse
-import multiprocessing
 import re
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from datetime import date
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
-from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from benchmarks.machine import machine
+from benchmarks.busy import busy
+from benchmarks.harness import (
+    Time,
+    alternate,
+    in_a_process,
+    parser,
+    peak_megabytes,
+    report,
+    sentences_of,
+)
 from benchmarks.sizes import SHIPPED, SIZES, make_options
-from elmo_tasks.bilm import BiLm, make_bilm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.packing import Packing
 
+THEIRS, BARE = "AllenNLP's", "bare products"
+COLUMNS = ["size", "what", "tokens/s", "against AllenNLP's", "of the bare products"]
+COLUMNS += ["largest error", "peak memory"]
+
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    made = parser("bilm", __doc__, turns=5, threads=True)
+    add = made.add_argument
+    add("text", type=Path, help="sentences: lines of tokens, or SST's trees")
+    add("--sizes", nargs="+", choices=[*SHIPPED, *SIZES], default=list(SIZES))
+    add("--batches", type=int, default=3, help="number of batches (default: 3)")
+    add("--batch-size", type=int, default=32, help="sentences (default: 32)")
+    add("--length", type=int, help="tokens of a line (default: the text's own lines)")
+    add("--beside", type=int, default=0, help="busy processes beside this one (default: 0)")
+    arguments = made.parse_args()
+    torch.set_num_threads(arguments.threads)
+    batches = read_batches(
+        arguments.text, arguments.batches, arguments.batch_size, arguments.length
     )
-    parser.add_argument("text", type=Path, help="sentences: lines of tokens, or SST's trees")
-    parser.add_argument(
-        "--sizes",
-        nargs="+",
-        choices=[*SHIPPED, *SIZES],
-        default=list(SIZES),
-        help=f"default: {' '.join(SIZES)}",
-    )
-    parser.add_argument("--batches", type=int, default=3, help="number of batches (default: 3)")
-    parser.add_argument("--batch-size", type=int, default=32, help="sentences (default: 32)")
-    parser.add_argument("--turns", type=int, default=5, help="turns of each row (default: 5)")
-    arguments = parser.parse_args()
-    batches = read_batches(arguments.text, arguments.batches, arguments.batch_size)
-    print(heading(arguments))
-    print("| size | what | tokens/s | against AllenNLP's | of the bare products | largest error |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for size in arguments.sizes:
-        for row in measure(size, batches, arguments.turns):
-            print(row, flush=True)
-    print("\n| size | peak memory, AllenNLP's | ours |\n| --- | --- | --- |")
-    for size in arguments.sizes:
-        theirs, ours = (peak_memory(size, batches[0], whose) for whose in ("theirs", "ours"))
-        print(f"| {size} | {theirs:,.0f} MB | {ours:,.0f} MB |", flush=True)
-
-
-def read_batches(path: Path, num_batches: int, batch_size: int) -> list[torch.Tensor]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    sentences = [re.sub(r"\([0-4] |\)", "", line).split(" ") for line in lines if line.strip()]
-    if len(sentences) < num_batches * batch_size:
-        sys.exit(
-            f"{path} has {len(sentences)} sentences; {num_batches} batches of {batch_size} need "
-            f"{num_batches * batch_size}"
-        )
-    return [
-        batch_to_ids(sentences[start : start + batch_size])
-        for start in range(0, num_batches * batch_size, batch_size)
-    ]
-
-
-def heading(arguments: argparse.Namespace) -> str:
-    return (
-        f"{date.today()}, {machine()}, {torch.get_num_threads()} thread(s), torch "
-        f"{torch.__version__}, {arguments.batches} batches of {arguments.batch_size} sentences of "
-        f"{arguments.text.name}, medians of {arguments.turns} turns\n"
+    with busy(arguments.beside):
+        found = [measure(size, batches, arguments.turns) for size in arguments.sizes]
+    report(
+        COLUMNS,
+        [row for rows, _ in found for row in rows],
+        f"{arguments.batches} batches of {arguments.batch_size} sentences of {arguments.text.name}",
+        f"medians of {arguments.turns} turns",
+        times=[time for _, times in found for time in times],
     )
 
 
-def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
+def read_batches(
+    text: Path, num_batches: int, size: int, length: int | None = None
+) -> list[torch.Tensor]:
+    """Returns the char ids of batches of a text, whose lines may be cut to one length."""
+    trees = re.compile(r"\([0-4] |\)")
+    sentences = [trees.sub("", " ".join(words)).split() for words in sentences_of(text)]
+    if length is not None:
+        tokens = [token for words in sentences for token in words]
+        starts = range(0, len(tokens) - length + 1, length)
+        sentences = [tokens[start : start + length] for start in starts]
+    needed = num_batches * size
+    if len(sentences) < needed:
+        sys.exit(f"{text} has {len(sentences)} sentences; {needed} are needed")
+    return [batch_to_ids(sentences[start : start + size]) for start in range(0, needed, size)]
+
+
+def measure(
+    size: str, batches: list[torch.Tensor], turns: int
+) -> tuple[list[list[str]], list[Time]]:
+    """Returns the rows of a size, and their times."""
     options = make_options(size)
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         make_bilm(options, requires_grad=True).to_files(folder)
-        weights = str(Path(folder) / "weights.hdf5")
-        theirs = _ElmoBiLm(str(Path(folder) / "options.json"), weights)
-
-        def ours(**settings: Any) -> BiLm:
-            return make_bilm(options, weights, **settings)
-
-        disk = LayerStore(str(Path(folder) / "store"), memory=0)
-        bilms = {
-            "layers": ours(cached_tokens=0),
-            "warm cache of tokens": ours(),
-            "bfloat16": ours(cached_tokens=0, dtype="bfloat16"),
-            "warm store, memory": ours(store=LayerStore()),
-            "warm store, disk": ours(store=disk),
+        files = f"{folder}/options.json", f"{folder}/weights.hdf5"
+        theirs = _ElmoBiLm(*files)
+        settings: dict[str, dict[str, Any]] = {
+            "layers": {"cached_tokens": 0},
+            "warm cache of tokens": {},
+            "bfloat16": {"cached_tokens": 0, "dtype": "bfloat16"},
+            "warm store, memory": {"store": LayerStore()},
+            "warm store, disk": {"store": LayerStore(f"{folder}/store", memory=0)},
         }
 
         def upstream() -> list[torch.Tensor]:
@@ -115,38 +111,35 @@ def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
                 outputs.append(torch.stack(theirs(char_ids)["activations"], dim=1))
             return outputs
 
-        runs: dict[str, Callable[[], list[torch.Tensor]]] = {"AllenNLP's": upstream}
-        for name, bilm in bilms.items():
+        runs: dict[str, Callable[[], list[torch.Tensor]]] = {THEIRS: upstream}
+        for name, setting in settings.items():
+            bilm = make_bilm(options, files[1], **setting)
             runs[name] = lambda bilm=bilm: [bilm(char_ids).layers for char_ids in batches]  # type: ignore
-        runs["bare products"] = bare_products(options, batches)
+        runs[BARE] = bare_products(options, batches)
         with torch.no_grad():
             outputs = {name: run() for name, run in runs.items()}
-            seconds = alternate(runs, turns, size)
-    errors = {name: largest_error(outputs[name], outputs["AllenNLP's"], batches) for name in bilms}
-    return rows(size, seconds, errors, sum(int((ids > 0).any(-1).sum()) for ids in batches))
+            times = alternate(runs, turns)
+        peaks = {
+            name: in_a_process(peak_memory, whose, folder, batches[0].numpy())
+            for name, whose in ((THEIRS, "theirs"), ("layers", "ours"))
+        }
+    num_tokens = sum(int((ids > 0).any(-1).sum()) for ids in batches)
+    rows = []
+    for name, (taken, *_) in times.items():
+        error = largest_error(outputs[name], outputs[THEIRS], batches) if name in settings else None
+        row = [size, name, f"{num_tokens / taken:,.0f}", f"{times[THEIRS].wall / taken:.1f}"]
+        row += [f"{times[BARE].wall / taken:.2f}", "" if error is None else f"{error:.0e}"]
+        rows.append([*row, f"{peaks[name]:,.0f} MB" if name in peaks else ""])
+    return rows, list(times.values())
 
 
-def peak_memory(size: str, char_ids: torch.Tensor, whose: str) -> float:
-    """Returns the peak memory, in megabytes, of a process that computes the layers of one batch."""
-    with tempfile.TemporaryDirectory() as folder:
-        make_bilm(make_options(size), requires_grad=True).to_files(folder)
-        context = multiprocessing.get_context("spawn")
-        receiver, sender = context.Pipe(duplex=False)
-        arguments = (whose, folder, char_ids.numpy(), sender)
-        process = context.Process(target=send_peak_memory, args=arguments)
-        process.start()
-        process.join()
-        return receiver.recv()
-
-
-def send_peak_memory(whose: str, folder: str, char_ids: Any, sender: Connection) -> None:
+def peak_memory(whose: str, folder: str, char_ids: Any) -> float:
+    """Returns the megabytes of a process that computes the layers of one batch."""
     files = (f"{folder}/options.json", f"{folder}/weights.hdf5")
     with torch.no_grad():
         bilm = _ElmoBiLm(*files) if whose == "theirs" else make_bilm(*files)
         bilm(torch.from_numpy(char_ids))
-    # On Linux. `resource` would return the peak of the parent process if that is larger.
-    status = Path("/proc/self/status").read_text()
-    sender.send(int(re.findall(r"VmHWM:\s*(\d+)", status)[0]) / 1024)
+    return peak_megabytes()
 
 
 def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
@@ -184,18 +177,6 @@ def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], li
     return run
 
 
-def alternate(
-    runs: dict[str, Callable[[], list[torch.Tensor]]], turns: int, size: str
-) -> dict[str, float]:
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in tqdm(range(turns), desc=size, leave=False):
-        for name, run in runs.items():
-            start = time.perf_counter()
-            run()
-            times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(taken) for name, taken in times.items()}
-
-
 def largest_error(
     ours: list[torch.Tensor], theirs: list[torch.Tensor], batches: list[torch.Tensor]
 ) -> float:
@@ -204,20 +185,6 @@ def largest_error(
         mask = (char_ids > 0).any(-1)[:, None, :, None]
         errors.append(((found - bounded[:, :, 1:-1]) * mask).abs().max().item())
     return max(errors)
-
-
-def rows(
-    size: str, seconds: dict[str, float], errors: dict[str, float], num_tokens: int
-) -> list[str]:
-    table, theirs = [], seconds["AllenNLP's"]
-    for name, taken in seconds.items():
-        ratio = f"{theirs / taken:.1f}"
-        bare = f"{seconds['bare products'] / taken:.2f}"
-        error = f"{errors[name]:.0e}" if name in errors else ""
-        table.append(
-            f"| {size} | {name} | {num_tokens / taken:,.0f} | {ratio} | {bare} | {error} |"
-        )
-    return table
 
 
 if __name__ == "__main__":

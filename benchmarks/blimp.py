@@ -9,20 +9,18 @@ The data are lines of JSON as in BLiMP's repository: the 67 files one after anot
 each. Sentences are cut into tokens by spaCy's rules. An accuracy is the mean of its paradigms.
 """
 
-import argparse
 import json
 from collections import defaultdict
-from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import matplotlib
 from matplotlib import pyplot
 from tqdm import tqdm
 
-from benchmarks.machine import machine
-from elmo_tasks.common.files import atomic_write
+from benchmarks.harness import parser, report
+from elmo_tasks.common.files import atomic_write, write_whole
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
@@ -119,33 +117,27 @@ def measure(model: LanguageModel, pairs: list[Pair]) -> Result:
     for pair, good, bad in zip(pairs, sums[::2], sums[1::2]):
         right[pair.paradigm].append([one > other for one, other in zip(good, bad)])
     paradigms = {
-        name: dict(zip(DIRECTIONS, map(_mean, zip(*answers)))) for name, answers in right.items()
+        name: dict(zip(DIRECTIONS, map(fmean, zip(*answers)))) for name, answers in right.items()
     }
     members: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:
         for group in (f"field {pair.field}", pair.phenomenon, "overall"):
             members[group].add(pair.paradigm)
     groups = {
-        group: {way: _mean(paradigms[name][way] for name in names) for way in DIRECTIONS}
+        group: {way: fmean(paradigms[name][way] for name in names) for way in DIRECTIONS}
         for group, names in sorted(members.items())
     }
     return Result(paradigms, groups, num_unknown / num_tokens)
 
 
-def _mean(values: Iterable[float]) -> float:
-    values = list(values)
-    return sum(values) / len(values)
-
-
-def table(results: dict[str, Result]) -> str:
-    """Returns the accuracies in percent as a table in Markdown."""
-    ways = [f"{name}, {way}" for name in results for way in DIRECTIONS]
-    lines = [["phenomenon", *ways, *PUBLISHED_MODELS], ["---"] * (1 + len(ways) + 4)]
-    first = next(iter(results.values()))
-    for group in sorted(first.groups, key=lambda name: (name == "overall", "field" in name, name)):
+def rows(results: dict[str, Result]) -> list[list[str]]:
+    """Returns the accuracies in percent, by field and phenomenon, beside the published ones."""
+    lines = []
+    groups = next(iter(results.values())).groups
+    for group in sorted(groups, key=lambda name: (name == "overall", "field" in name, name)):
         own = [f"{100 * r.groups[group][way]:.1f}" for r in results.values() for way in DIRECTIONS]
         lines.append([group.replace("_", " "), *own, *map(str, PUBLISHED.get(group, [""] * 4))])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return lines
 
 
 def draw(results: dict[str, Result], path: Path) -> None:
@@ -170,26 +162,24 @@ def draw(results: dict[str, Result], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
+    made = parser("blimp", __doc__)
+    add = made.add_argument
     add("data", help="pairs as lines of JSON; plain, .gz or .xz")
     add("--bilm", nargs="+", default=["base"], help="language models (default: base)")
     add("--json", type=Path, help="write the accuracies, also by paradigm")
     add("--chart", type=Path, help="draw a chart, as PNG")
-    args = parser.parse_args()
+    args = made.parse_args()
     pairs = read_pairs(args.data)
     results = {
         Path(name).name: measure(LanguageModel.from_pretrained(name), pairs) for name in args.bilm
     }
     unknown = ", ".join(f"{name} {100 * each.unknown:.1f} %" for name, each in results.items())
-    print(f"{len(pairs):,} pairs; unknown tokens: {unknown}. {date.today()}, {machine()}\n")
-    print(table(results))
+    columns = [f"{name}, {way}" for name in results for way in DIRECTIONS]
+    about = f"{len(pairs):,} pairs; unknown tokens: {unknown}"
+    report(["phenomenon", *columns, *PUBLISHED_MODELS], rows(results), about)
     if args.json is not None:
-        with atomic_write(args.json) as aside:
-            numbers = {name: result._asdict() for name, result in results.items()}
-            aside.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+        numbers = {name: result._asdict() for name, result in results.items()}
+        write_whole(args.json, json.dumps(numbers, indent=2) + "\n")
     if args.chart is not None:
         draw(results, args.chart)
 

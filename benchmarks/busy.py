@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
-from benchmarks.machine import machine
+from benchmarks.harness import machine
 from benchmarks.made_up_text import made_up_text
 
 # A name in a table -> the command. The folder of a run has `text.txt` and `classify.csv`.

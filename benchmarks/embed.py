@@ -21,8 +21,6 @@ import io
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import date
-from itertools import islice
 from pathlib import Path
 
 import h5py
@@ -34,11 +32,10 @@ from spacy.tokens import Doc
 from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from benchmarks.machine import machine
+from benchmarks.harness import parser, report, sentences_of
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.read_options import read_options
-from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
@@ -49,30 +46,32 @@ Sentences = list[list[str]]
 Layers = list[numpy.ndarray]
 
 MINI = Path(KNOWN_BILMS["mini"])
+SPACY, UPSTREAM = "spaCy's component `elmo`", "AllenNLP's, lines as they come"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
+    made = parser("embed", __doc__, threads=True)
+    add = made.add_argument
     add("text", help="one tokenized sentence a line; plain, .gz or .xz")
     add("--options-file", type=Path, default=MINI.with_name("options.json"), help="default: mini")
     add("--weight-file", type=Path, default=MINI, help="default: mini")
     add("--lines", type=int, default=10_000, help="lines of the text to read (default: 10000)")
     add("--turn", type=int, default=1000, help="lines in a turn (default: 1000)")
     add("--batch-size", type=int, default=64, help="lines in a batch of AllenNLP's (default: 64)")
-    add("--threads", type=int, default=torch.get_num_threads(), help="default: PyTorch's choice")
-    arguments = parser.parse_args()
+    arguments = made.parse_args()
     torch.set_num_threads(arguments.threads)
-    sentences = [line.split() for line in islice(read_lines(arguments.text), arguments.lines)]
-    sentences = [words for words in sentences if words]
+    sentences = sentences_of(arguments.text, arguments.lines)
     seconds, error = measure(sentences, arguments)
-    print(heading(sentences, arguments))
-    print("| what | tokens/s | against AllenNLP's |\n| --- | --- | --- |")
-    theirs, num_tokens = seconds["AllenNLP's, lines as they come"], sum(map(len, sentences))
-    for name, taken in seconds.items():
-        print(f"| {name} | {num_tokens / taken:,.0f} | {theirs / taken:.1f} |")
+    num_tokens = sum(map(len, sentences))
+    report(
+        ["what", "tokens/s", "against AllenNLP's"],
+        [
+            [name, f"{num_tokens / taken:,.0f}", f"{seconds[UPSTREAM] / taken:.1f}"]
+            for name, taken in seconds.items()
+        ],
+        f"{len(sentences):,} lines and {num_tokens:,} tokens of {Path(arguments.text).name}",
+        f"{arguments.turn:,} lines a turn",
+    )
     print(f"\nLargest difference from AllenNLP's layers: {error:.0e}")
 
 
@@ -93,10 +92,8 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
 
         def write(_: Sentences) -> Layers:
             hdf5.unlink(missing_ok=True)
-            with (
-                contextlib.redirect_stdout(io.StringIO()),
-                contextlib.redirect_stderr(io.StringIO()),
-            ):
+            quiet = io.StringIO()
+            with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
                 embed(Corpus([text]), hdf5, encoder.layers)
             return []
 
@@ -104,22 +101,20 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
             docs = component.pipe((Doc(nlp.vocab, words) for words in turn), batch_size=len(turn))
             return [doc._.elmo for doc in docs]
 
-        def sorted_first(turn: Sentences) -> Layers:
-            return upstream(theirs, sorted(turn, key=len), arguments.batch_size)
-
+        size = arguments.batch_size
         runs: dict[str, Callable[[Sentences], Layers]] = {
             "elmo-embed, text to HDF5": write,
             "`ElmoEncoder`, in memory": lambda turn: [
                 part.numpy() for part in another.layers(turn)
             ],
-            "spaCy's component `elmo`": annotate,
-            "AllenNLP's, lines as they come": lambda turn: upstream(
-                theirs, turn, arguments.batch_size
+            SPACY: annotate,
+            UPSTREAM: lambda turn: upstream(theirs, turn, size),
+            "AllenNLP's, lines of like length": lambda turn: upstream(
+                theirs, sorted(turn, key=len), size
             ),
-            "AllenNLP's, lines of like length": sorted_first,
         }
         seconds, error = dict.fromkeys(runs, 0.0), 0.0
-        for start in tqdm(range(0, len(sentences), arguments.turn)):
+        for start in tqdm(range(0, len(sentences), arguments.turn), leave=False):
             turn = sentences[start : start + arguments.turn]
             text.write_text("".join(" ".join(words) + "\n" for words in turn), encoding="utf-8")
             found = {}
@@ -127,13 +122,11 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
                 begun = time.perf_counter()
                 found[name] = run(turn)
                 seconds[name] += time.perf_counter() - begun
-            expected = found["AllenNLP's, lines as they come"]
-            means = [layers.mean(axis=0) for layers in expected]
-            error = max(
-                error,
-                largest_difference(hdf5, expected),
-                *map(_difference, found["spaCy's component `elmo`"], means),
-            )
+            with h5py.File(hdf5, "r") as file:
+                written = [file[str(index)][...] for index in range(len(turn))]
+            pairs = [*zip(written, found[UPSTREAM])]
+            pairs += zip(found[SPACY], (layers.mean(axis=0) for layers in found[UPSTREAM]))
+            error = max(error, *(float(numpy.abs(one - other).max()) for one, other in pairs))
     return seconds, error
 
 
@@ -147,25 +140,6 @@ def upstream(bilm: _ElmoBiLm, sentences: Sentences, batch_size: int) -> Layers:
             bounded = torch.stack(bilm(batch_to_ids(batch))["activations"], dim=1).numpy()
         layers += [row[:, 1 : len(words) + 1] for row, words in zip(bounded, batch)]
     return layers
-
-
-def largest_difference(hdf5: Path, layers: Layers) -> float:
-    with h5py.File(hdf5, "r") as file:
-        return max(
-            _difference(file[str(index)][...], expected) for index, expected in enumerate(layers)
-        )
-
-
-def _difference(one: numpy.ndarray, other: numpy.ndarray) -> float:
-    return float(numpy.abs(one - other).max())
-
-
-def heading(sentences: Sentences, arguments: argparse.Namespace) -> str:
-    return (
-        f"{date.today()}, {machine()}, {arguments.threads} thread(s), torch {torch.__version__}, "
-        f"{len(sentences):,} lines and {sum(map(len, sentences)):,} tokens of "
-        f"{Path(arguments.text).name}, {arguments.turn:,} lines a turn\n"
-    )
 
 
 if __name__ == "__main__":

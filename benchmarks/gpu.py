@@ -4,16 +4,11 @@ pre-training. It needs PyTorch, h5py, safetensors, filelock and tqdm, but neithe
 network. Writes `gpu.json` and a table in Markdown, `gpu.md`, after each part.
 
     make gpu
-    python3 -m benchmarks.gpu --out build/gpu --minutes 25
-
-A part that `gpu.json` has is not measured again, so the same command goes on where it ended. On a
-machine that is lent for commands of ten minutes, give this one several times, and fetch the files
-after each:
-
     python3 -m benchmarks.gpu --out build/gpu --minutes 8
 
-If a new machine is lent in between, put `gpu.json` back into `build/gpu` first. `--minutes` ends
-the command between two parts; a part should take less than a minute on a large GPU.
+A part that `gpu.json` has is not measured again, so the same command goes on where it ended, also
+on another machine that has the file. `--minutes` ends the command between two parts; a part should
+take less than a minute on a large GPU.
 
 Weights are random, but for `base`, and the text is made up: words of random letters, a few of them
 frequent, in sentences of 20 tokens on average. Each figure is the median of turns that alternate
@@ -22,31 +17,29 @@ between the rows of a part. An error is the largest difference from AllenNLP's l
 
 import argparse
 import functools
-import json
+import itertools
 import random
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.gpu_table import table
-from benchmarks.gpu_training import trainer
-from benchmarks.graphed_bilm import GraphedBiLm
-from benchmarks.machine import machine
-from benchmarks.made_up_text import made_up_text, word_ids
+from benchmarks.harness import Kept, alternate, heading, parser
+from benchmarks.made_up_text import NUM_WORDS, made_up_text, word_ids
 from benchmarks.plain_bilm import PlainBiLm
 from benchmarks.sizes import SHIPPED, make_options
+from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.language_model.prediction import predict
+from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 Row = dict[str, Any]
 Works = dict[str, Callable[[], Any]]
@@ -54,57 +47,51 @@ Works = dict[str, Callable[[], Any]]
 
 def main() -> None:
     arguments = parse()
-    start = time.monotonic()
-    file = arguments.out / "gpu.json"
-    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    found = {"machine": describe(arguments.device), "parts": found.get("parts", {})}
+    start, kept = time.monotonic(), Kept(arguments.out / "gpu.json")
+    on = torch.cuda.get_device_name() if arguments.device == "cuda" else "no GPU"
+    kept.found["machine"] = f"{on}, {heading()}"
     for name, measure in parts(arguments):
-        if name in found["parts"]:
-            continue
         if time.monotonic() - start > 60 * arguments.minutes:
             print(f"{arguments.minutes} minutes are over; the same command goes on with {name}.")
             break
-        print(f"{name} ...", flush=True)
-        found["parts"][name] = measure()
-        write(file, json.dumps(found, indent=2))
-        write(file.with_suffix(".md"), table(found))
-    print(table(found))
+        kept.get("parts", name, measure=measure)
+        write_whole(arguments.out / "gpu.md", tables(kept.found) + "\n")
+    print(tables(kept.found))
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as aside:
-        aside.write_text(text + "\n", encoding="utf-8")
+def tables(found: dict[str, Any]) -> str:
+    """Returns a table for each part. Each row is compared with the first."""
+    lines = [found["machine"]]
+    for name, rows in found["parts"].items():
+        first, cells = rows[0].get("tokens_per_second"), []
+        for row in rows:
+            speed = row.get("tokens_per_second")
+            times = f"{speed / first:.1f}" if speed and first else ""
+            error = f"{row['error']:.0e}" if "error" in row else ""
+            speed = f"{speed:,.0f}" if speed else f"failed: {row['failed']}"
+            cells.append([row["what"], speed, times, error])
+        lines += ["", table([name, "tokens/s", "times the first", "largest error"], cells)]
+    return "\n".join(lines)
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
+    made = parser("gpu", __doc__, turns=7)
+    add = made.add_argument
     add("--out", type=Path, default=Path("build/gpu"), help="folder (default: build/gpu)")
     add("--minutes", type=float, default=25, help="time for starting parts (default: 25)")
     add("--device", default="cuda", help="cuda or cpu (default: cuda)")
-    add("--sizes", nargs="+", default=["small", "original", "base"],
-        help="sizes of biLMs (default: small original base)")  # fmt: skip
+    add("--sizes", nargs="+", default=["small", "original", "base"], help="of biLMs")
     add("--batch-sizes", nargs="+", type=int, default=[64, 256], help="sentences (default: 64 256)")
     add("--sentences", type=int, default=20_000, help="of the text (default: 20000)")
     add("--samples", type=int, default=8192, help="words drawn by the softmax (default: 8192)")
-    add("--turns", type=int, default=7, help="turns of each row (default: 7)")
-    return parser.parse_args()
-
-
-def describe(device: str) -> str:
-    name = torch.cuda.get_device_name() if device == "cuda" else machine()
-    return f"{date.today()}, {name}, torch {torch.__version__}"
+    return made.parse_args()
 
 
 def parts(arguments: argparse.Namespace) -> Iterator[tuple[str, Callable[[], list[Row]]]]:
     """Yields the name of each part, and what measures it."""
-    for batch_size in arguments.batch_sizes:
-        for size in arguments.sizes:
-            name = f"layers of {size}, batches of {batch_size}"
-            yield name, functools.partial(layers, size, batch_size, arguments)
+    for batch_size, size in itertools.product(arguments.batch_sizes, arguments.sizes):
+        name = f"layers of {size}, batches of {batch_size}"
+        yield name, functools.partial(layers, size, batch_size, arguments)
     for size in arguments.sizes:
         yield f"ELMo of a text by {size}", functools.partial(corpus, size, arguments)
     for size in arguments.sizes:
@@ -123,28 +110,15 @@ def layers(size: str, batch_size: int, arguments: argparse.Namespace) -> list[Ro
     }
     for dtype, bilm in (("float32", in_float32), ("TF32", in_float32), ("bfloat16", in_bfloat16)):
         works[dtype] = lambda bilm=bilm: bilm(char_ids).layers  # type: ignore[misc]
-        works[f"{dtype}, CUDA graph"] = graphed(bilm, char_ids)
     with torch.no_grad():
         with tensor_float32(False):
             expected = plain(char_ids)
-        return alternate(
+        return compare(
             works,
             int((char_ids[..., 0] > 0).sum()),
             arguments,
             lambda output: (output - expected).abs().max().item(),
         )
-
-
-def graphed(bilm: BiLm, char_ids: torch.Tensor) -> Callable[[], torch.Tensor]:
-    """Returns a function that captures a graph in its first call, and runs it in all calls."""
-    made: list[GraphedBiLm] = []
-
-    def run() -> torch.Tensor:
-        if not made:
-            made.append(GraphedBiLm(bilm, char_ids))
-        return made[0](char_ids)
-
-    return run
 
 
 def corpus(size: str, arguments: argparse.Namespace) -> list[Row]:
@@ -156,7 +130,7 @@ def corpus(size: str, arguments: argparse.Namespace) -> list[Row]:
             encoder = ElmoEncoder(bilm, batch_tokens=batch_tokens)
             name = f"{dtype}, batches of {batch_tokens:,} tokens"
             works[name] = lambda encoder=encoder: sum(map(len, encoder.vectors(text)))  # type: ignore[misc]
-    return alternate(works, sum(map(len, text)), arguments)
+    return compare(works, sum(map(len, text)), arguments)
 
 
 def training(size: str, arguments: argparse.Namespace) -> list[Row]:
@@ -174,10 +148,39 @@ def training(size: str, arguments: argparse.Namespace) -> list[Row]:
         for dtype in ("float32", "TF32", "bfloat16")
     }
     # Each direction predicts all tokens of a sentence but the first.
-    return alternate(works, sum(len(words) - 1 for batch in batches for words in batch), arguments)
+    return compare(works, sum(len(words) - 1 for batch in batches for words in batch), arguments)
 
 
-def alternate(
+def trainer(
+    size: str,
+    in_bfloat16: bool,
+    batches: list[tuple[torch.Tensor, torch.Tensor]],
+    num_samples: int,
+) -> Callable[[], None]:
+    """Returns a function that makes a step for each batch: char ids and word ids."""
+    device = batches[0][0].device
+    bilm = make_bilm(make_options(size), requires_grad=True, dropout=0.1).to(device)
+    softmax = SampledSoftmax(NUM_WORDS, bilm.options.projection_dim, num_samples)
+    softmax.to(device)
+    weights = [*bilm.parameters(), *softmax.parameters()]
+    optimizer = torch.optim.Adagrad(weights, lr=0.2, initial_accumulator_value=0.0025)
+
+    def train() -> None:
+        for char_ids, words in batches:
+            optimizer.zero_grad()
+            with torch.autocast(bilm.like.device.type, torch.bfloat16, enabled=in_bfloat16):
+                losses = [
+                    softmax(output, words.flatten()[targets]).mean()
+                    for output, targets in predict(bilm, char_ids)
+                ]
+            (sum(losses) / 2).backward()
+            torch.nn.utils.clip_grad_norm_(weights, 0.5)
+            optimizer.step()
+
+    return train
+
+
+def compare(
     works: Works,
     num_tokens: int,
     arguments: argparse.Namespace,
@@ -188,38 +191,29 @@ def alternate(
     after a few seconds for each row. A work that fails, as for want of memory, has its message.
     """
     rows: dict[str, Row] = {name: {"what": name} for name in works}
-    times: dict[str, list[float]] = {name: [] for name in works}
-    stop = time.monotonic() + 4 * len(works)
-    # The first turn warms up.
-    for turn in range(arguments.turns + 1):
-        if turn > 1 and time.monotonic() > stop:
-            break
-        for name, work in works.items():
-            if "failed" in rows[name]:
-                continue
-            try:
-                result, taken = timed(work, "TF32" in name, arguments.device)
-                if turn > 0:
-                    times[name].append(taken)
-                elif error is not None:
-                    rows[name]["error"] = error(result)
-            except RuntimeError as problem:
-                rows[name]["failed"] = str(problem).splitlines()[0]
-    for name, row in rows.items():
-        if "failed" not in row:
-            row["tokens_per_second"] = num_tokens / statistics.median(times[name])
+    able = {}
+    for name, work in works.items():
+        run = functools.partial(waited, work, "TF32" in name, arguments.device)
+        try:
+            result = run()
+        except RuntimeError as problem:
+            rows[name]["failed"] = str(problem).splitlines()[0]
+            continue
+        able[name] = run
+        if error is not None:
+            rows[name]["error"] = error(result)
+    for name, taken in alternate(able, arguments.turns, limit=4 * len(able)).items():
+        rows[name]["tokens_per_second"] = num_tokens / taken.wall
     return list(rows.values())
 
 
-def timed(work: Callable[[], Any], in_tf32: bool, device: str) -> tuple[Any, float]:
-    """Returns the result of a work, and its seconds."""
-    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+def waited(work: Callable[[], Any], in_tf32: bool, device: str) -> Any:
+    """Returns the result of a work, once the device has computed it."""
     with tensor_float32(in_tf32):
-        wait()
-        start = time.perf_counter()
         result = work()
-        wait()
-        return result, time.perf_counter() - start
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return result
 
 
 @contextmanager

@@ -9,13 +9,11 @@ They forget the words, so that each turn costs what new words cost, unless `--kn
 SNLI also has a hypothesis of 7 tokens, and SQuAD a question of 6.
 """
 
-import argparse
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
 from unittest import mock
@@ -25,7 +23,7 @@ from allennlp.data import Batch
 
 import elmo_tasks
 import elmo_tasks.plugin
-from benchmarks.machine import machine
+from benchmarks.harness import parser, report
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.elmo import sentence_layers
@@ -98,28 +96,38 @@ class Clock:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="default: all")
-    parser.add_argument("--turns", type=int, default=50, help="default: 50")
-    parser.add_argument(
-        "--known-words", action="store_true", help="let the models remember the words"
-    )
-    arguments = parser.parse_args()
+    made = parser("one_sentence", __doc__, turns=50)
+    add = made.add_argument
+    add("--models", nargs="+", choices=MODELS, default=MODELS, help="default: all")
+    add("--known-words", action="store_true", help="let the models remember the words")
+    arguments = made.parse_args()
     torch.set_num_threads(1)
     runs = {name: prepare(name, arguments.known_words) for name in arguments.models}
-    taken = measure(runs, arguments.turns)
-    print(
-        f"{date.today()}, {machine()}, 1 thread, torch {torch.__version__}; milliseconds of CPU "
-        f"time, medians of {arguments.turns} turns\n"
-    )
-    print(f"| model | in all | {' | '.join(PARTS)} |")
-    print(f"| --- {'| --- ' * (len(PARTS) + 1)}|")
+    taken = defaultdict(list)
+    # The first turn warms up.
+    for turn in range(arguments.turns + 1):
+        for name, (ask, places) in runs.items():
+            parts = parts_of(ask, places)
+            if turn > 0:
+                taken[name].append({"in all": sum(parts.values()), **parts})
+    rows = []
     for name, turns in taken.items():
-        total = statistics.median(sum(turn.values()) for turn in turns)
-        parts = [statistics.median(turn.get(part, 0) for turn in turns) for part in PARTS]
-        print(f"| `{name}` | {' | '.join(f'{1000 * each:.1f}' for each in [total, *parts])} |")
+        each = ([turn.get(part, 0) for turn in turns] for part in ("in all", *PARTS))
+        rows.append([f"`{name}`", *(f"{1000 * statistics.median(part):.1f}" for part in each)])
+    about = f"milliseconds of CPU time, medians of {arguments.turns} turns"
+    report(["model", "in all", *PARTS], rows, about)
+
+
+def parts_of(ask: Callable[[], Any], places: list[Place]) -> dict[str, float]:
+    """Asks a question, and returns the seconds of each part and of the rest."""
+    clock = Clock()
+    with ExitStack() as stack:
+        for part, owner, method in places:
+            timed = clock.timed(part, getattr(owner, method))
+            stack.enter_context(mock.patch.object(owner, method, timed))
+        with clock.part("the rest"):
+            ask()
+    return clock.seconds
 
 
 def prepare(name: str, known_words: bool) -> Run:
@@ -146,23 +154,6 @@ def prepare(name: str, known_words: bool) -> Run:
         bilm.cached_tokens = 0
     places += [("LSTMs", bilm, "forward"), ("character CNN", bilm, "token_vectors")]
     return Run(ask, places)
-
-
-def measure(runs: dict[str, Run], turns: int) -> dict[str, list[dict[str, float]]]:
-    """Returns the seconds of each part in each turn, without the first one, which warms up."""
-    taken: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for turn in range(turns + 1):
-        for name, (ask, places) in runs.items():
-            clock = Clock()
-            with ExitStack() as stack:
-                for part, place, method in places:
-                    timed = clock.timed(part, getattr(place, method))
-                    stack.enter_context(mock.patch.object(place, method, timed))
-                with clock.part("the rest"):
-                    ask()
-            if turn > 0:
-                taken[name].append(clock.seconds)
-    return taken
 
 
 if __name__ == "__main__":

@@ -16,22 +16,16 @@ The default text, of the tests, has few distinct words. Use a text of your own f
 figures.
 """
 
-import argparse
-import datetime
-import json
-import statistics
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import _jsonnet
 import torch
-from allennlp.common import Params
-from allennlp.data import TensorDict, Vocabulary
-from allennlp.training.optimizers import Optimizer
+from allennlp.data import Vocabulary
 
-from benchmarks.machine import machine
+from benchmarks.harness import TEXT, alternate, parser, report
+from benchmarks.task_steps import config_of, training
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
@@ -44,7 +38,6 @@ from elmo_tasks.readers.sentences import SentencesReader
 # Multiplies x, shape (rows, inner), by a weight, shape (outer, inner).
 Multiply = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
-ROOT = Path(__file__).parents[1]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -61,136 +54,68 @@ class Product(NamedTuple):
     outer: int
 
 
-class Speed(NamedTuple):
-    """
-    # Parameters
-
-    training, products: Tokens per second.
-    """
-
-    training: float
-    products: float
-
-
 def main() -> None:
-    arguments = parse()
-    torch.set_num_threads(arguments.threads)
-    print(f"{heading(arguments)}\n")
-    print("| biLM | products in | tokens/s, training | tokens/s, bare products | ratio |")
-    print("|---|---|---:|---:|---:|")
-    for size in arguments.sizes:
-        for dtype in arguments.dtypes:
-            speed = measure(size, dtype, arguments)
-            print(
-                f"| {size} | {dtype} | {speed.training:,.0f} | {speed.products:,.0f} |"
-                f" {speed.training / speed.products:.0%} |",
-                flush=True,
-            )
-
-
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description="Compares the speed of pre-training with its bare matrix products."
-    )
-    add = parser.add_argument
-    add("text", nargs="?", default=ROOT / "fixtures" / "corpus" / "train.txt", type=Path,
-        help="one tokenized sentence a line; plain, .gz or .xz (default: the text of the tests,"
-        " read over and over)")  # fmt: skip
-    add(
-        "--sizes",
-        nargs="+",
-        default=["mini", "small"],
-        help="configs in training_configs/bilm (default: mini small)",
-    )
+    made = parser("pretraining", __doc__, turns=5, threads=True)
+    add = made.add_argument
+    add("text", nargs="?", default=TEXT, type=Path, help="one tokenized sentence a line")
+    add("--sizes", nargs="+", default=["mini", "small"], help="of training_configs/bilm")
     add("--dtypes", nargs="+", default=list(DTYPES), choices=DTYPES, help="default: both")
     add("--words", type=int, default=50_000, help="words of the softmax (default: 50000)")
     add("--batches", type=int, default=4, help="batches in a turn (default: 4)")
-    add("--turns", type=int, default=5, help="turns of training and of products (default: 5)")
-    add("--threads", type=int, default=torch.get_num_threads(), help="default: PyTorch's choice")
-    add("--device", default="cpu", help="cpu or cuda (default: cpu)")
-    add("--quick", action="store_true", help="run one turn on one small batch, as a test")
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.batches = arguments.turns = 1
-    return arguments
-
-
-def heading(arguments: argparse.Namespace) -> str:
-    on = arguments.device
-    name = torch.cuda.get_device_name() if on == "cuda" else machine()
-    return (
-        f"{name}, {arguments.threads} threads, PyTorch {torch.__version__}, "
-        f"{datetime.date.today()}; {arguments.text.name}, {arguments.words:,} words; medians of "
-        f"{arguments.turns} turns of {arguments.batches} batches"
+    add("--batch-tokens", type=int, help="tokens of a batch (default: those of the config)")
+    arguments = made.parse_args()
+    torch.set_num_threads(arguments.threads)
+    rows, times = [], []
+    for size in arguments.sizes:
+        for dtype in arguments.dtypes:
+            num_tokens, *found = measure(size, dtype, arguments)
+            taken = [each.cpu if arguments.threads == 1 else each.wall for each in found]
+            speed, products = num_tokens / taken[0], num_tokens / min(taken[1:])
+            cells = [f"{speed:,.0f}", f"{products:,.0f}", f"{speed / products:.0%}"]
+            rows.append([size, dtype, *cells])
+            times += found
+    report(
+        ["biLM", "products in", "tokens/s, training", "tokens/s, bare products", "ratio"],
+        rows,
+        f"{arguments.text.name}, {arguments.words:,} words",
+        f"medians of {arguments.turns} turns of {arguments.batches} batches",
+        times=times,
     )
 
 
-def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
-    config = json.loads(_jsonnet.evaluate_file(f"{ROOT}/training_configs/bilm/{size}.jsonnet"))
-    tokens_at_most = 256 if arguments.quick else config["data_loader"].get("batch_tokens", 2560)
-    vocab, batches = read(arguments, tokens_at_most)
+def measure(size: str, dtype: str, arguments: Any) -> tuple[Any, ...]:
+    """Returns the tokens of a turn, and the time of the training and of each kind of products."""
+    config = config_of("bilm", size)
+    batch_tokens = arguments.batch_tokens or config["data_loader"].get("batch_tokens", 2560)
+    loader, vocab = indexed_loader(arguments.text, arguments.words, batch_tokens)
+    batches = list(islice(chain.from_iterable(repeat(loader)), arguments.batches))
     torch.manual_seed(0)
-    model = build(config["model"], vocab, dtype).to(arguments.device)
-    optimizer = Optimizer.from_params(
-        Params(config["trainer"]["optimizer"]),
-        model_parameters=[[name, tensor] for name, tensor in model.named_parameters()],
-    )
+    model = build(config["model"], vocab, dtype)
     num_classes = model.softmax.num_samples or model.softmax.num_classes
     char_ids = [batch["tokens"]["elmo"]["elmo_tokens"] for batch in batches]
     products = [
         product for ids in char_ids for product in products_of(model.bilm.options, ids, num_classes)
     ]
-
-    def training() -> None:
-        for batch in batches:
-            optimizer.zero_grad()
-            model(**batch)["loss"].backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), config["trainer"]["grad_norm"])
-            optimizer.step()
-
     # The bare products are the faster of PyTorch's and oneDNN's, if it has them for this CPU.
     multiplications = [by_torch, by_onednn] if has_onednn(DTYPES[dtype]) else [by_torch]
-    bare = [
-        prepare(products, DTYPES[dtype], arguments.device, multiply) for multiply in multiplications
-    ]
-    seconds: dict[Callable[[], None], list[float]] = {training: [], **{run: [] for run in bare}}
-    for turn in seconds:
-        turn()  # Warms up.
-    for _ in range(arguments.turns):
-        for turn, taken in seconds.items():
-            taken.append(time_of(turn, arguments.device))
+    works = {"training": training(model, config["trainer"], batches)}
+    for multiply in multiplications:
+        works[multiply.__name__] = prepare(products, DTYPES[dtype], multiply)
+    times = alternate(works, arguments.turns).values()
     # Each direction reads every token of a sentence except the last one.
-    num_tokens = sum(int((ids > 0).any(dim=2).sum()) - len(ids) for ids in char_ids)
-    speed, *products_speeds = (num_tokens / statistics.median(taken) for taken in seconds.values())
-    return Speed(speed, max(products_speeds))
-
-
-def read(arguments: argparse.Namespace, batch_tokens: int) -> tuple[Vocabulary, list[TensorDict]]:
-    """Returns a vocabulary and batches of the text (see `indexed_loader`)."""
-    loader, vocab = indexed_loader(arguments, batch_tokens)
-    loader.set_target_device(torch.device(arguments.device))
-
-    def endless() -> Iterator[TensorDict]:
-        while True:
-            yield from loader
-
-    batches = endless()
-    return vocab, [next(batches) for _ in range(arguments.batches)]
+    return sum(int((ids > 0).any(dim=2).sum()) - len(ids) for ids in char_ids), *times
 
 
 def indexed_loader(
-    arguments: argparse.Namespace, batch_tokens: int
+    text: Path, num_words: int, batch_tokens: int, kind: type[Vocabulary] = Vocabulary
 ) -> tuple[SentenceLoader, Vocabulary]:
     """
-    Returns a loader of the text, and a vocabulary of `--words` words, the text's own words first
-    and made-up ones after them.
+    Returns a loader of a text, and a vocabulary of so many words, the text's own words first and
+    made-up ones after them.
     """
-    reader = SentencesReader(max_instances=50_000)
-    loader = SentenceLoader(reader, str(arguments.text), batch_tokens)
-    vocab = Vocabulary.from_instances(
-        loader.iter_instances(), max_vocab_size={"tokens": arguments.words - 1}
-    )
-    for index in range(arguments.words + 1 - vocab.get_vocab_size("tokens")):
+    loader = SentenceLoader(SentencesReader(max_instances=50_000), str(text), batch_tokens)
+    vocab = kind.from_instances(loader.iter_instances(), max_vocab_size={"tokens": num_words - 1})
+    for index in range(num_words + 1 - vocab.get_vocab_size("tokens")):
         vocab.add_token_to_namespace(f"@@{index}@@", "tokens")
     loader.index_with(vocab)
     return loader, vocab
@@ -229,13 +154,11 @@ def products_of(options: BiLmOptions, char_ids: torch.Tensor, num_classes: int) 
     return products + 2 * (options.num_layers * lstm + [softmax])
 
 
-def prepare(
-    products: list[Product], dtype: torch.dtype, device: str, multiply: Multiply
-) -> Callable[[], None]:
+def prepare(products: list[Product], dtype: torch.dtype, multiply: Multiply) -> Callable[[], None]:
     """Returns a function that does the products."""
 
     def matrix(rows: int, columns: int) -> torch.Tensor:
-        return torch.randn(rows, columns, dtype=dtype, device=device)
+        return torch.randn(rows, columns, dtype=dtype)
 
     sets = [
         (rows, matrix(sum(rows), inner), matrix(sum(rows), outer), matrix(outer, inner))
@@ -261,17 +184,6 @@ def by_torch(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 
 def by_onednn(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._linear_pointwise(x, weight, None, "none", [], "")
-
-
-def time_of(turn: Callable[[], None], device: str) -> float:
-    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
-    by_cpu = device == "cpu" and torch.get_num_threads() == 1
-    clock = time.process_time if by_cpu else time.perf_counter
-    wait()
-    start = clock()
-    turn()
-    wait()
-    return clock() - start
 
 
 if __name__ == "__main__":

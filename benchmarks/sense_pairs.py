@@ -5,17 +5,15 @@ than in one of them and a third, where it means something else. Prints a table i
     python -m benchmarks.sense_pairs mini base
 """
 
-import argparse
-from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-from benchmarks.machine import machine
+from benchmarks.harness import ROOT, parser, report
 from elmo_tasks import ElmoEncoder
 
-FILE = Path(__file__).parents[1] / "fixtures" / "sense_pairs.tsv"
+FILE = ROOT / "fixtures" / "sense_pairs.tsv"
 
 
 class Triple(NamedTuple):
@@ -52,19 +50,16 @@ def separated(encoder: ElmoEncoder, triple: Triple) -> torch.Tensor:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("bilms", nargs="+", help="names or folders of biLMs")
-    triples = read_triples()
-    print(f"{date.today()}, {machine()}\n")
-    for name in parser.parse_args().bilms:
+    made = parser("sense_pairs", __doc__)
+    made.add_argument("bilms", nargs="+", help="names or folders of biLMs")
+    triples, rows = read_triples(), []
+    for name in made.parse_args().bilms:
         encoder = ElmoEncoder.from_pretrained(name)
         found = torch.stack([separated(encoder, triple) for triple in triples])
-        *lstms, mean = found.sum(0).tolist()
-        cells = [*(f"LSTM {number}: {count}" for number, count in enumerate(lstms, 1)), mean]
         missed = [triple.word for triple, right in zip(triples, found[:, -1]) if not right]
-        print(f"| {name} | {' | '.join(map(str, cells))} | {', '.join(missed)} |")
+        rows.append([name, *found.sum(0).tolist(), ", ".join(missed)])
+    lstms = [f"LSTM {layer + 1}" for layer in range(found.size(1) - 1)]
+    report(["biLM", *lstms, "mean of the layers", "not separated by the mean"], rows)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,9 @@ process of the server, so the cores do their work too. The rows take turns; each
 median.
 """
 
-import argparse
-import datetime
 import http.client
 import json
-import statistics
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,8 +23,7 @@ import torch
 from allennlp.common.util import lazy_groups_of
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from benchmarks.machine import machine
-from elmo_tasks.analysis.tables import table
+from benchmarks.harness import alternate, parser, report
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.serve.app import make_app
@@ -40,54 +35,32 @@ BATCHES = (1, 32)
 
 
 def main() -> None:
-    arguments = parse()
+    made = parser("serve", __doc__, turns=5)
+    add = made.add_argument
+    add("archive", help="the model.tar.gz of a model")
+    add("inputs", help="inputs of its predictor, as lines of JSON")
+    add("--requests", type=int, default=256, help="inputs to ask in each turn (default: 256)")
+    add("--threads", type=int, default=1, help="threads of PyTorch (default: 1)")
+    arguments = made.parse_args()
     torch.set_num_threads(arguments.threads)
     with open(arguments.inputs, encoding="utf-8") as file:
         inputs = [json.loads(line) for line in islice(file, arguments.requests)]
     model = ServedModel("model", open_archive(arguments.archive))
     with running(model) as port:
-        rows = {
+        works = {
             **{f"predictor, {size} at a time": predicting(model, inputs, size) for size in BATCHES},
-            **{f"server, {clients(count)}": asking(port, inputs, count) for count in CLIENTS},
+            **{
+                f"server, {count} client{'s' if count > 1 else ''}": asking(port, inputs, count)
+                for count in CLIENTS
+            },
         }
-        for measure in rows.values():
-            measure()
-        turns = [{name: timed(rows[name]) for name in rows} for _ in range(arguments.turns)]
-    date = datetime.date.today().isoformat()
-    print(f"{machine()}, {arguments.threads} threads, {date}; {len(inputs)} inputs a turn\n")
-    medians = {
-        name: [statistics.median(seconds) for seconds in zip(*(turn[name] for turn in turns))]
-        for name in rows
-    }
-    first, first_cpu = next(iter(medians.values()))
-    cells = [
-        [name, f"{len(inputs) / seconds:.0f}", f"{first / seconds:.2f}"]
-        + [f"{1000 * cpu / len(inputs):.2f}", f"{first_cpu / cpu:.2f}"]
-        for name, (seconds, cpu) in medians.items()
-    ]
-    print(table(["", "inputs per second", "ratio", "ms of CPU an input", "ratio"], cells))
-
-
-def timed(measure: Callable[[], None]) -> tuple[float, float]:
-    """Returns the seconds that a function takes, and those of CPU time."""
-    start, cpu = time.perf_counter(), time.process_time()
-    measure()
-    return time.perf_counter() - start, time.process_time() - cpu
-
-
-def clients(count: int) -> str:
-    return "1 client" if count == 1 else f"{count} clients"
-
-
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measures how fast elmo-serve answers.")
-    add = parser.add_argument
-    add("archive", help="the model.tar.gz of a model")
-    add("inputs", help="inputs of its predictor, as lines of JSON")
-    add("--requests", type=int, default=256, help="inputs to ask in each turn (default: 256)")
-    add("--turns", type=int, default=5, help="measurements of each rate (default: 5)")
-    add("--threads", type=int, default=1, help="threads of PyTorch (default: 1)")
-    return parser.parse_args()
+        times = alternate(works, arguments.turns)
+    first, num, rows = next(iter(times.values())), len(inputs), []
+    for name, (wall, cpu, _) in times.items():
+        speed = [f"{num / wall:.0f}", f"{first.wall / wall:.2f}"]
+        rows.append([name, *speed, f"{1000 * cpu / num:.2f}", f"{first.cpu / cpu:.2f}"])
+    columns = ["", "inputs per second", "ratio", "ms of CPU an input", "ratio"]
+    report(columns, rows, f"{num} inputs a turn", times=times.values())
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """
-Compares what a component of spaCy learns from x_k alone, which is spaCy's own, from [x_k; ELMo_k]
-of the architecture `elmo_tasks.Tok2Vec.v1`, and from the same with each layer of the biLM
-normalized first. All else is as in training_configs/spacy/tagger_ner.cfg. Prints a table in
-Markdown. What was measured is kept in a JSON file, so that the same command goes on after a kill.
+Compares what a component of spaCy learns from x_k alone, which is spaCy's own, and from [x_k;
+ELMo_k] of the architecture `elmo_tasks.Tok2Vec.v1`. All else is as in
+training_configs/spacy/tagger_ner.cfg. Prints a table in Markdown. What was measured is kept in a
+JSON file, so that the same command goes on after a kill.
 
     python -m benchmarks.spacy_tok2vec
     python -m benchmarks.spacy_tok2vec --component tagger --sentences 100 --steps 200 --seeds 1 2 3
@@ -15,42 +15,31 @@ import argparse
 import io
 import json
 import random
-import shlex
 import statistics
-import sys
 import tempfile
 import time
-from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy
 import spacy
 from spacy.tokens import Doc, DocBin
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
-from thinc.api import Config, Model
-from tqdm import tqdm
+from thinc.api import Config
 
-from benchmarks.machine import machine
-from elmo_tasks.common.files import atomic_write
+from benchmarks.harness import ROOT, Kept, mean_cell, parser, report
 from elmo_tasks.common.records import read_records
 from elmo_tasks.readers.entities import read_entities, write_tags
-from elmo_tasks.spacy.tok2vec import tok2vec
 
-_CONFIG = Path(__file__).parents[1] / "training_configs" / "spacy" / "tagger_ner.cfg"
+_CONFIG = ROOT / "training_configs" / "spacy" / "tagger_ner.cfg"
 _SCORES = {"ner": ("ents_f", "F1 of entities"), "tagger": ("tag_acc", "accuracy of tags")}
-_NORMALIZED = "benchmarks.NormalizedTok2Vec.v1"
-EMBEDDINGS = ("x_k", "[x_k; ELMo_k]", "[x_k; ELMo_k], layers normalized")
+EMBEDDINGS = ("x_k", "[x_k; ELMo_k]")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.spacy_tok2vec",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
+    made = parser("spacy_tok2vec", __doc__)
+    add = made.add_argument
     add("--component", choices=_SCORES, default="ner", help="default: ner")
     add("--sentences", default="500", metavar="N", help="of the training, or all (default: 500)")
     add("--test-sentences", type=int, default=1000, metavar="N", help="default: 1000")
@@ -60,23 +49,17 @@ def main() -> None:
     add("--bilm", default="base", help="default: base")
     add("--data", type=Path, default=Path("data/conll2003"), help="default: data/conll2003")
     add("--results", type=Path, default=Path("spacy_tok2vec.json"), help="the JSON file")
-    args = parser.parse_args()
-    results = json.loads(args.results.read_text()) if args.results.exists() else {}
-    for seed, embedding in tqdm([(s, each) for s in args.seeds for each in EMBEDDINGS]):
-        key = _key(args, seed, embedding)
-        if key not in results:
-            results[key] = measure(args, seed, embedding)
-            with atomic_write(args.results) as aside:
-                aside.write_text(json.dumps(results, indent=1))
-    command = shlex.join(["python", "-m", "benchmarks.spacy_tok2vec", *sys.argv[1:]])
-    print(f"{date.today()}, `{command}`, {machine()}\n")
-    print(f"| embedding | {_SCORES[args.component][1]} | CPU s |\n| --- | --- | --- |")
+    args = made.parse_args()
+    kept, rows = Kept(args.results), []
     for embedding in EMBEDDINGS:
-        found = [results[_key(args, seed, embedding)] for seed in args.seeds]
-        scores = [100 * each["score"] for each in found]
-        deviation = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
+        found = [
+            kept.get(_key(args, seed, embedding), measure=partial(measure, args, seed, embedding))
+            for seed in args.seeds
+        ]
         seconds = statistics.mean(each["seconds"] for each in found)
-        print(f"| {embedding} | {statistics.mean(scores):.1f}{deviation} | {seconds:.0f} |")
+        scores = mean_cell([100 * each["score"] for each in found])
+        rows.append([embedding, scores, f"{seconds:.0f}"])
+    report(["embedding", _SCORES[args.component][1], "CPU s"], rows)
 
 
 def _key(args: argparse.Namespace, seed: int, embedding: str) -> str:
@@ -113,8 +96,6 @@ def config(args: argparse.Namespace, seed: int, embedding: str, folder: Path) ->
         model["embed"] = model["embed"]["words"]
     else:
         model["embed"]["bilm"] = args.bilm
-        if "normalized" in embedding:
-            model["embed"]["@architectures"] = _NORMALIZED
     training = found["training"]
     training["annotating_components"] = []
     training["max_steps"], training["eval_frequency"] = args.steps, max(1, args.steps // 5)
@@ -138,26 +119,6 @@ def _write_docs(path: Path, size: int | None, seed: int, to: Path) -> None:
         bio = write_tags(read_entities(ner), len(words), "BIO")
         docs.add(Doc(vocab, words=words, tags=tags, ents=bio))
     docs.to_disk(to)
-
-
-@spacy.registry.architectures(_NORMALIZED)
-def normalized_tok2vec(*, width: int, bilm: str, words: Model, store: str | None) -> Model:
-    """Makes the layer of `elmo_tasks.Tok2Vec.v1`, whose layers have mean 0 and variance 1."""
-    model = tok2vec(width, bilm, words, store)
-    (layers,) = (node for node in model.walk() if node.name == "elmo_layers")
-    forward = layers._func
-
-    def normalized(*args: Any, **kwargs: Any) -> Any:
-        outputs, backprop = forward(*args, **kwargs)
-        return [_normalized(each) for each in outputs], backprop
-
-    layers._func = normalized
-    return model
-
-
-def _normalized(layers: numpy.ndarray) -> numpy.ndarray:
-    centred = layers - layers.mean(axis=-1, keepdims=True)
-    return centred / numpy.sqrt(centred.var(axis=-1, keepdims=True) + 1e-5)
 
 
 if __name__ == "__main__":

@@ -10,30 +10,24 @@ norm, and the optimizer. All run in one process on the same batches, take turns,
 """
 
 import argparse
-import json
-import statistics
 import tempfile
-import time
 from collections.abc import Callable
-from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import torch
-from allennlp.common import Params
-from allennlp.data import DataLoader, DatasetReader, TensorDict, TextFieldTensors, Vocabulary
+from allennlp.data import TensorDict, TextFieldTensors
 from allennlp.models import Model
 from allennlp.modules.elmo import Elmo
-from allennlp.training.optimizers import Optimizer
-from tqdm import tqdm
 
-from benchmarks.machine import machine
+from benchmarks.harness import alternate, parser, report
 from benchmarks.sizes import SIZES
+from benchmarks.task_steps import config_of, loader_of, model_of, training
 from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
-ROOT = Path(__file__).parents[1]
+THEIRS, FREE = "AllenNLP's `Elmo`", "costs nothing"
 
 
 class UpstreamEmbedder(torch.nn.Module):
@@ -67,110 +61,69 @@ class FreeBiLm(torch.nn.Module):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("trees", type=Path, help="SST's train.txt, or other trees in its format")
-    parser.add_argument("--size", choices=SIZES, default="original", help="default: original")
-    parser.add_argument("--batches", type=int, default=3, help="number of batches (default: 3)")
-    parser.add_argument("--turns", type=int, default=5, help="turns of each row (default: 5)")
-    arguments = parser.parse_args()
+    made = parser("training", __doc__, turns=5, threads=True)
+    add = made.add_argument
+    add("trees", type=Path, help="SST's train.txt, or other trees in its format")
+    add("--size", choices=SIZES, default="original", help="default: original")
+    add("--batches", type=int, default=3, help="number of batches (default: 3)")
+    arguments = made.parse_args()
+    torch.set_num_threads(arguments.threads)
     with tempfile.TemporaryDirectory() as folder:
-        steps, num_tokens = prepare(arguments, Path(folder))
-        seconds = alternate(steps, arguments.turns)
-    print(
-        f"{date.today()}, {machine()}, {torch.get_num_threads()} thread(s), torch "
-        f"{torch.__version__}, sst/both, {arguments.size} with random weights, "
-        f"{arguments.batches} batches with {num_tokens / arguments.batches:.0f} tokens, medians of "
-        f"{arguments.turns} turns\n"
+        works, num_tokens = prepare(arguments, Path(folder))
+        times = alternate(works, arguments.turns)
+    report(
+        ["biLM", "seconds a step", "AllenNLP's / it", "it / one that costs nothing"],
+        [
+            [
+                name,
+                f"{taken / arguments.batches:.3f}",
+                f"{times[THEIRS].wall / taken:.1f}",
+                f"{taken / times[FREE].wall:.2f}",
+            ]
+            for name, (taken, *_) in times.items()
+        ],
+        f"sst/both, {arguments.size} with random weights",
+        f"{arguments.batches} batches with {num_tokens / arguments.batches:.0f} tokens",
+        f"medians of {arguments.turns} turns",
+        times=times.values(),
     )
-    print("| biLM | seconds a step | AllenNLP's / it | it / one that costs nothing |")
-    print("| --- | --- | --- | --- |")
-    for name, taken in seconds.items():
-        upstream, free = seconds["AllenNLP's `Elmo`"], seconds["costs nothing"]
-        step = taken / arguments.batches
-        print(f"| {name} | {step:.3f} | {upstream / taken:.1f} | {taken / free:.2f} |")
 
 
 def prepare(
     arguments: argparse.Namespace, folder: Path
 ) -> tuple[dict[str, Callable[[], None]], int]:
     """Returns a function for each row, which trains on all batches, and their number of tokens."""
-    path = ROOT / "training_configs" / "sst" / "both.jsonnet"
-    snippet = f"(import '{path}') {{ bilm: '{arguments.size}' }}"
-    config = json.loads(_jsonnet.evaluate_snippet("both", snippet))
-    vocab, batches = read(config, arguments)
-    options = config["model"]["text_embedder"]["bilm"]["options"] | {"state": "reset"}
+    config = config_of("sst", "both", f"{{ bilm: '{arguments.size}' }}")
+    loader, vocab = loader_of(config, max_instances=5000, path=str(arguments.trees))
     torch.manual_seed(0)
+    batches = list(islice(loader, arguments.batches))
+    embedder = config["model"]["text_embedder"]
+    options = embedder["bilm"]["options"] | {"state": "reset"}
     make_bilm(options, requires_grad=True).to_files(folder)
     weights = str(folder / "weights.hdf5")
 
     def build(**settings: Any) -> Model:
-        bilm = {"options": options, "pretrained_file": weights, **settings}
-        params = json.loads(json.dumps(config["model"]))
-        params["text_embedder"]["bilm"] = bilm
-        return Model.from_params(Params(params), vocab=vocab).train()
+        embedder["bilm"] = {"options": options, "pretrained_file": weights, **settings}
+        return model_of(config, vocab)
 
     upstream, free = build(), build()
     elmo = Elmo(str(folder / "options.json"), weights, num_output_representations=2)
-    longest = max(batch["tokens"]["elmo"]["elmo_tokens"].size(1) for batch in batches)
     upstream.text_embedder = UpstreamEmbedder(upstream.text_embedder, elmo)
+    longest = max(ids_of(batch).size(1) for batch in batches)
     free.text_embedder.bilm = FreeBiLm(free.text_embedder.bilm, longest, len(batches[0]["label"]))
     models = {
-        "AllenNLP's `Elmo`": upstream,
+        THEIRS: upstream,
         "ours, first epoch": build(),
         "ours, later epochs": build(store={"path": str(folder / "store")}),
-        "costs nothing": free,
+        FREE: free,
     }
     num_tokens = sum(int((ids_of(batch) > 0).any(dim=-1).sum()) for batch in batches)
-    trainer = config["trainer"]
-    return {name: stepper(model, trainer, batches) for name, model in models.items()}, num_tokens
-
-
-def read(
-    config: dict[str, Any], arguments: argparse.Namespace
-) -> tuple[Vocabulary, list[TensorDict]]:
-    """Returns the vocabulary and batches as the config makes them."""
-    reader = DatasetReader.from_params(Params({**config["dataset_reader"], "max_instances": 5000}))
-    loader = DataLoader.from_params(
-        Params(config["data_loader"]), reader=reader, data_path=str(arguments.trees)
-    )
-    vocab = Vocabulary.from_instances(loader.iter_instances())
-    loader.index_with(vocab)
-    torch.manual_seed(0)
-    return vocab, [batch for batch, _ in zip(loader, range(arguments.batches))]
+    works = {name: training(model, config["trainer"], batches) for name, model in models.items()}
+    return works, num_tokens
 
 
 def ids_of(batch: TensorDict) -> torch.Tensor:
     return batch["tokens"]["elmo"]["elmo_tokens"]
-
-
-def stepper(model: Model, trainer: dict[str, Any], batches: list[TensorDict]) -> Callable[[], None]:
-    parameters = [(name, tensor) for name, tensor in model.named_parameters()]
-    trained = [tensor for _, tensor in parameters if tensor.requires_grad]
-    optimizer = Optimizer.from_params(Params({**trainer["optimizer"]}), model_parameters=parameters)
-
-    def steps() -> None:
-        for batch in batches:
-            optimizer.zero_grad()
-            loss = model(**batch)["loss"] + (model.get_regularization_penalty() or 0)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(trained, trainer["grad_norm"])
-            optimizer.step()
-
-    return steps
-
-
-def alternate(steps: dict[str, Callable[[], None]], turns: int) -> dict[str, float]:
-    """Returns the median seconds of each row, without the first turn, which fills the store."""
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    for turn in tqdm(range(turns + 1), leave=False):
-        for name, step in steps.items():
-            start = time.perf_counter()
-            step()
-            if turn > 0:
-                times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(taken) for name, taken in times.items()}
 
 
 if __name__ == "__main__":

@@ -103,7 +103,6 @@ SHORTER = [
     (r"--train-fraction \S+", "--train-fraction 0.5,1"),
     (r"--turns \d+", "--turns 1"),
     (r"neighbors Bank", "neighbors river"),
-    (r"(benchmarks/growth\.py .*)", r"\1 --batches 1 --lengths 5 --tokens 1000 --turns 1"),
     (r"(benchmarks/processes\.py .*)", r"\1 --steps 1 --words 3000"),
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
     (r"--sizes medium original", "--sizes medium"),

@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.knowledge.glove import read_glove
-from benchmarks.knowledge.layers import MEAN, mean_vectors, views
-from benchmarks.knowledge.results import Rows
+from benchmarks.knowledge.layers import MEAN, Rows, mean_vectors, views
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 

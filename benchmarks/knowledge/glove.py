@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.knowledge.results import Rows
+from benchmarks.knowledge.layers import Rows
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.elmo import ElmoEncoder
@@ -75,3 +75,7 @@ def measure(encoder: ElmoEncoder, data: Path) -> Rows:
 
 def _explained(mapped: Any, inputs: numpy.ndarray, targets: numpy.ndarray) -> float:
     return r2_score(targets, mapped.predict(inputs), multioutput="variance_weighted")
+
+
+def baselines(data: Path) -> Rows:
+    return {}

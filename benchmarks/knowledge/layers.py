@@ -7,6 +7,9 @@ import torch
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo import ElmoEncoder
 
+# The values of each measure, several if it was measured with several draws.
+Rows = dict[str, list[float]]
+
 MEAN, SIDE_BY_SIDE = "mean of the layers", "layers side by side"
 
 

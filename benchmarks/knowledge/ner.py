@@ -8,8 +8,7 @@ import torch
 from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
 from benchmarks.knowledge.glove import read_glove
-from benchmarks.knowledge.layers import SIDE_BY_SIDE, views
-from benchmarks.knowledge.results import Rows
+from benchmarks.knowledge.layers import SIDE_BY_SIDE, Rows, views
 from elmo_tasks.common.records import read_records
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags

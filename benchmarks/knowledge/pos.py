@@ -4,8 +4,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.knowledge.layers import SIDE_BY_SIDE
-from benchmarks.knowledge.results import Rows
+from benchmarks.knowledge.layers import SIDE_BY_SIDE, Rows
 from elmo_tasks.analysis.probe.probe import MostFrequent, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence
 from elmo_tasks.analysis.tables import layer_name

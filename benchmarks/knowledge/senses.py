@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.knowledge.results import Rows
+from benchmarks.knowledge.layers import Rows
 from elmo_tasks.analysis.probe.probe import MostFrequent, NearestProbe, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import (
     ColumnReader,

@@ -13,23 +13,20 @@ their draw for it. Seconds are CPU time of the training, and of the prediction o
 
 import argparse
 import importlib.util
-import json
 import logging
-import shlex
 import statistics
 import sys
 import time
-from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from benchmarks.machine import machine
-from benchmarks.own_text.data import TASKS, draw, score
-from benchmarks.own_text.systems import systems
+from benchmarks.harness import Kept, mean_cell, parser, report
+from benchmarks.own_text.data import TASKS, Example, draw, score
+from benchmarks.own_text.systems import Train, systems
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.files import atomic_write
 
@@ -40,12 +37,8 @@ Results = dict[str, dict[str, float]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.own_text",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
+    made = parser("own_text", __doc__)
+    add = made.add_argument
     add("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="default: all")
     add("--sizes", nargs="+", default=["50", "200", "1000", "5000", "all"], metavar="N")
     add("--draws", type=int, default=5, help=f"of sizes up to {_SMALL:,} (default: 5)")
@@ -54,62 +47,54 @@ def main() -> None:
     add("--data", type=Path, default=Path("data"), help="folder of the data (default: data)")
     add("--results", type=Path, default=Path("own_text.json"), help="default: own_text.json")
     add("--chart", type=Path, help="a PNG to draw")
-    args = parser.parse_args()
+    args = made.parse_args()
     logging.disable(logging.INFO)
-    results: Results = json.loads(args.results.read_text()) if args.results.exists() else {}
+    kept = Kept(args.results)
     for task in args.tasks:
-        measure(task, args, results)
-    command = shlex.join(["python", "-m", "benchmarks.own_text", *sys.argv[1:]])
-    print(f"{date.today()}, `{command}`, {machine()}; score in percent, CPU seconds\n")
+        measure(task, args, kept)
     for task in args.tasks:
-        print(table(task, args.sizes, results))
+        columns = [TASKS[task].unit, *args.sizes, "training", "1,000 predictions"]
+        report(columns, rows(task, args.sizes, kept.found), "score in percent, CPU seconds")
     if args.chart is not None:
         with atomic_write(args.chart) as aside:
-            chart(args.tasks, results).savefig(aside, format="png", dpi=150)
+            chart(args.tasks, kept.found).savefig(aside, format="png", dpi=150)
 
 
-def measure(task: str, args: argparse.Namespace, results: Results) -> None:
-    """Adds what is missing in the results of a task, and keeps them in their file."""
+def measure(task: str, args: argparse.Namespace, kept: Kept) -> None:
+    """Adds what is missing in the results of a task."""
     kind, load, _ = TASKS[task]
     train, test = load(args.data)
-    todo = [
-        (size, seed, name)
-        for size in args.sizes
-        for seed in range(1, 1 + (args.draws if size != "all" and int(size) <= _SMALL else 1))
-        for name in systems(kind, args.bilm)
-        if args.systems is None or name in args.systems
-    ]
-    if importlib.util.find_spec("fasttext") is None:
+    found = systems(kind, args.bilm)
+    if importlib.util.find_spec("fasttext") is None and "fastText" in found:
+        del found["fastText"]
         print("fastText is not installed and left out", file=sys.stderr)
-        todo = [each for each in todo if each[2] != "fastText"]
-    for size, seed, name in tqdm(todo, desc=task):
-        reads_bilm = "elmo" in name.lower()
-        key = "|".join([task, size, str(seed), name, args.bilm if reads_bilm else ""])
-        if key in results:
-            continue
-        examples = draw(train, len(train) if size == "all" else int(size), seed)
-        begun = time.process_time()
-        predict = systems(kind, args.bilm)[name](examples, args.data.resolve(), seed)
-        trained = time.process_time()
-        found = predict([each.text for each in test])
-        ended = time.process_time()
-        results[key] = {
-            "score": score(kind, [each.gold for each in test], found),
-            "train": trained - begun,
-            "predict": 1000 * (ended - trained) / len(test),
-            "labels": len(examples),
-        }
-        with atomic_write(args.results) as aside:
-            aside.write_text(json.dumps(results, indent=1))
+    for size in args.sizes:
+        num = len(train) if size == "all" else int(size)
+        for seed in range(1, 1 + (args.draws if size != "all" and num <= _SMALL else 1)):
+            examples = draw(train, num, seed)
+            for name in args.systems or found:
+                if name in found:
+                    bilm = args.bilm if "elmo" in name.lower() else ""
+                    key = "|".join([task, size, str(seed), name, bilm])
+                    work = partial(tried, found[name], kind, examples, test, args.data, seed)
+                    kept.get(key, measure=work)
 
 
-def of(results: Results, task: str, name: str, size: str) -> list[dict[str, float]]:
-    """Returns what was measured of a system, for each draw."""
-    return [
-        found
-        for key, found in results.items()
-        if key.split("|")[:2] == [task, size] and name_of(key) == name
-    ]
+def tried(
+    system: Train, kind: str, train: list[Example], test: list[Example], data: Path, seed: int
+) -> dict[str, float]:
+    """Trains a system, and returns its score and what it took."""
+    begun = time.process_time()
+    predict = system(train, data.resolve(), seed)
+    trained = time.process_time()
+    found = predict([each.text for each in test])
+    ended = time.process_time()
+    return {
+        "score": score(kind, [each.gold for each in test], found),
+        "train": trained - begun,
+        "predict": 1000 * (ended - trained) / len(test),
+        "labels": len(train),
+    }
 
 
 def names_of(results: Results, task: str) -> list[str]:
@@ -122,26 +107,17 @@ def name_of(key: str) -> str:
     return name if bilm in ("", DEFAULT_BILM) else f"{name}, {bilm}"
 
 
-def table(task: str, sizes: list[str], results: Results) -> str:
-    lines = [
-        f"| {TASKS[task].unit} | {' | '.join(sizes)} | training | 1,000 predictions |",
-        "| --- |" + " --- |" * (len(sizes) + 2),
-    ]
+def rows(task: str, sizes: list[str], results: Results) -> list[list[str]]:
+    """Returns a row for each system: its scores, and the seconds of its largest size."""
+    table = []
     for name in names_of(results, task):
-        cells, last = [], None
-        for size in sizes:
-            found = of(results, task, name, size)
-            cells.append(_mean([100 * each["score"] for each in found]))
-            last = found[-1] if found else last
-        seconds = [f"{last[each]:.1f}" if last else "" for each in ("train", "predict")]
-        lines.append(f"| {name} | {' | '.join([*cells, *seconds])} |")
-    return "\n".join(lines) + "\n"
-
-
-def _mean(values: list[float]) -> str:
-    if len(values) < 2:
-        return "".join(f"{value:.1f}" for value in values)
-    return f"{statistics.mean(values):.1f} ± {statistics.stdev(values):.1f}"
+        keys = [key for key in results if key.startswith(f"{task}|") and name_of(key) == name]
+        of = [[results[key] for key in keys if key.split("|")[1] == size] for size in sizes]
+        cells = [mean_cell([100 * each["score"] for each in found]) for found in of]
+        last = [each for found in of for each in found][-1:]
+        seconds = [f"{each[what]:.1f}" for each in last for what in ("train", "predict")]
+        table.append([name, *cells, *(seconds or ["", ""])])
+    return table
 
 
 def chart(tasks: list[str], results: Results) -> Figure:

@@ -34,12 +34,13 @@ from elmo_tasks.readers.entities import read_entities, write_tags
 from elmo_tasks.sklearn import ElmoFeatures
 
 Predict = Callable[[Sequence[Any]], list[Any]]
+Train = Callable[[list[Example], Path, int], Predict]
 _GLOVE = "vectors/glove.6B.100d.120k.txt.gz"
 # An epoch of spaCy that is no better than so many before ends its training.
 _PATIENCE, _MAX_EPOCHS = 8, 60
 
 
-def _pipeline(*parts: Any, c: float) -> Any:
+def _pipeline(*parts: Any, c: float) -> Train:
     """Trains a logistic regression on features, with scikit-learn's `C`."""
 
     def train(examples: list[Example], data: Path, seed: int) -> Predict:
@@ -85,7 +86,7 @@ def _fasttext(examples: list[Example], data: Path, seed: int) -> Predict:
     return predict
 
 
-def _spacy(kind: str) -> Any:
+def _spacy(kind: str) -> Train:
     name = {"texts": "textcat", "entities": "ner", "tags": "tagger"}[kind]
 
     def reference(nlp: Any, example: Example, labels: set[str]) -> Doc:
@@ -148,7 +149,7 @@ def _bare(nlp: Any, doc: Doc) -> Doc:
     return Doc(nlp.vocab, words=[token.text for token in doc], spaces=spaces)
 
 
-def _ours(kind: str, elmo_at: list[str], bilm: str) -> Any:
+def _ours(kind: str, elmo_at: list[str], bilm: str) -> Train:
     def train(examples: list[Example], data: Path, seed: int) -> Predict:
         with tempfile.TemporaryDirectory() as folder:
             own, dev = held_out(examples)
@@ -214,7 +215,7 @@ def _chosen(bilm: str) -> Any:
     return json.loads(_jsonnet.evaluate_file(os.fspath(file))) if file.is_file() else bilm
 
 
-def systems(kind: str, bilm: str) -> dict[str, Any]:
+def systems(kind: str, bilm: str) -> dict[str, Train]:
     """Returns the systems for a kind of task, by their names."""
     ours = "classify" if kind == "texts" else "tag"
     found = {

@@ -63,10 +63,9 @@ def test_the_table_and_the_chart_are_made(
 
     lines = printed(main, data, "--bilm", tmp_path / "lm", *outputs).splitlines()
 
-    assert lines[0].startswith("3 pairs; unknown tokens: lm ")
-    assert lines[-1].startswith("| overall |") and lines[-1].endswith(
-        "| 61.2 | 69.8 | 69.6 | 83.0 |"
-    )
+    assert "3 pairs; unknown tokens: lm " in lines[0]
+    cells = lines[-1].replace(" ", "").strip("|").split("|")
+    assert cells[0] == "overall" and cells[-4:] == ["61.2", "69.8", "69.6", "83.0"]
     assert (tmp_path / "blimp.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((tmp_path / "out.json").read_text())["lm"]["paradigms"]["verbs"]
 

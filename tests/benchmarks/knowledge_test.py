@@ -1,5 +1,4 @@
 import gzip
-import json
 import sys
 from pathlib import Path
 
@@ -7,16 +6,13 @@ import numpy
 import pytest
 import torch
 
-from benchmarks.knowledge import classify, glove, ner, perplexity, senses
+from benchmarks.knowledge import classify, glove, ner, senses
 from benchmarks.knowledge.__main__ import main
 from benchmarks.knowledge.layers import MEAN, SIDE_BY_SIDE, views
-from benchmarks.knowledge.results import Results
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.predictors.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 BILM = FIXTURES / "bilm"
-LANGUAGE_MODEL = FIXTURES / "archives" / "language_model.tar.gz"
 GOOD = "a warm {} film ."
 BAD = "a dull {} story ."
 KINDS = {"good": GOOD, "bad": BAD}
@@ -77,7 +73,7 @@ def test_one_table_has_all_measures_and_what_was_measured_is_not_measured_again(
     assert rows["parts of speech: most frequent of each word"] == ["100.0", ""]
     assert float(rows[f"parts of speech: {SIDE_BY_SIDE}"][1]) >= 20
     assert "classify ..." in first.err and "pos ..." in first.err
-    assert second.err == "" and second.out == first.out
+    assert "..." not in second.err and second.out == first.out
 
 
 def test_words_get_the_sense_of_the_nearest_mean_or_of_the_back_off(tmp_path: Path) -> None:
@@ -139,20 +135,6 @@ def test_the_share_of_glove_is_that_of_words_that_the_map_was_not_fitted_to(
     assert found["GloVe explained, ranks 201 to 400"][0] < 10
 
 
-def test_perplexity_is_the_mean_of_both_directions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(perplexity, "KINDS", {"books": "text.txt"})
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus" / "text.txt").write_text("the old dog saw a zebra\n\n")
-
-    found = perplexity.measure(str(LANGUAGE_MODEL), tmp_path)
-
-    answer = load(LANGUAGE_MODEL).predict("the old dog saw a zebra")
-    expected = (answer.forward_perplexity + answer.backward_perplexity) / 2
-    assert found == {"perplexity: books": [pytest.approx(expected)]}
-
-
 def test_views_are_the_layers_the_layers_side_by_side_and_their_mean() -> None:
     # The first layer has x^LM twice.
     layers = torch.tensor([[[1.0, 2, 1, 2], [3, 4, 5, 6]]])
@@ -165,17 +147,3 @@ def test_views_are_the_layers_the_layers_side_by_side_and_their_mean() -> None:
         SIDE_BY_SIDE: [[1, 2, 3, 4, 5, 6]],
         MEAN: [[2, 3, 3, 4]],
     }
-
-
-def test_results_are_kept_and_shown_with_their_deviation(tmp_path: Path) -> None:
-    path = tmp_path / "knowledge.json"
-    Results(path).add("a", "pos", {"x": [1.0, 3.0], "y": [5.0]})
-
-    found = Results(path)
-
-    assert found.has("a", "pos") and not found.has("b", "pos") and not found.has("a", "classify")
-    assert found.table({"A": "a", "B": "b"}, ["pos"]).splitlines()[2:] == [
-        "| x | 2.0 ± 1.4 |   |",
-        "| y |       5.0 |   |",
-    ]
-    assert json.loads(path.read_text()) == {"a": {"pos": {"x": [1.0, 3.0], "y": [5.0]}}}

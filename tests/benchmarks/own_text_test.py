@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from benchmarks.own_text.__main__ import chart, name_of, table
+from benchmarks.own_text.__main__ import chart, name_of, rows
 from benchmarks.own_text.systems import _chosen
 
 
@@ -17,7 +17,10 @@ def test_a_table_and_a_chart_name_a_biLM_that_is_not_the_default() -> None:
     results = {key: {**found, "score": 0.1 * index} for index, key in enumerate(keys)}
 
     assert [name_of(key) for key in keys] == ["TF-IDF", "ELMo", "ELMo, runs/mine"]
-    printed = table("tags", ["50"], results)
-    assert "| ELMo | 10.0 |" in printed and "| ELMo, runs/mine | 20.0 |" in printed
+    assert rows("tags", ["50", "all"], results) == [
+        ["TF-IDF", "0.0", "", "1.0", "1.0"],
+        ["ELMo", "10.0", "", "1.0", "1.0"],
+        ["ELMo, runs/mine", "20.0", "", "1.0", "1.0"],
+    ]
     drawn = chart(["tags"], results).axes[0].get_lines()
     assert [line.get_label() for line in drawn] == ["TF-IDF", "ELMo", "ELMo, runs/mine"]

@@ -1,22 +1,10 @@
-from collections.abc import Callable
-
 import pytest
 import torch
 
-from benchmarks.pretraining import Product, by_torch, main, prepare, products_of
+from benchmarks.pretraining import Product, by_torch, prepare, products_of
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.helpers.reference_bilm import make_options
-
-
-def test_a_row_for_each_size_and_precision_is_printed(printed: Callable[..., str]) -> None:
-    arguments = ["--quick", "--sizes", "mini", "--dtypes", "bfloat16", "--words", "3000"]
-
-    out = printed(main, *arguments, "--threads", "1")
-
-    heading, _, titles, _, row = out.splitlines()
-    assert "1 threads" in heading and "3,000 words" in heading
-    assert titles.count("|") == row.count("|") and row.startswith("| mini | bfloat16 | ")
 
 
 def test_the_products_are_those_of_a_step() -> None:
@@ -45,6 +33,6 @@ def test_each_product_is_done_forward_and_twice_backward(monkeypatch: pytest.Mon
         return mm(one, other)
 
     monkeypatch.setattr(torch, "mm", counted)
-    prepare([Product([3, 2], 5, 7)], torch.float32, "cpu", by_torch)()
+    prepare([Product([3, 2], 5, 7)], torch.float32, by_torch)()
 
     assert flops == [3 * 5 * 7, 2 * 5 * 7] * 2 + [5 * 5 * 7]
