@@ -107,9 +107,10 @@ def _check(kind: Any, value: Any, path: str) -> None:
         _check(args[0], value, path)
     elif origin in (Union, UnionType):
         for each in args:
-            # AllenNLP tries a class before a list.
-            if isinstance(value, list) or not _is_many(each):
-                _check(each, value, path)
+            # AllenNLP tries a class before a list. If the class refuses an object, its keys are
+            # read as a list of types, of which those with a dot are imported.
+            is_object = isinstance(value, dict) and _is_many(each)
+            _check(each, [key for key in value if "." in key] if is_object else value, path)
     elif isinstance(value, dict) and _is_mapping(kind):
         for key, child in value.items():
             _check(args[-1], child, f"{path}.{key}")

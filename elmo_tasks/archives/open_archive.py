@@ -155,7 +155,13 @@ def _weights_path(folder: Path) -> Path:
 
 def _make_model(config: dict[str, Any], folder: Path) -> Model:
     vocabulary = folder / "vocabulary"
-    num_bytes = sum(path.stat().st_size for path in vocabulary.glob("*"))
+    # AllenNLP would unpack a file into its cache, without bounds.
+    if not vocabulary.is_dir():
+        raise ConfigurationError("there is no folder vocabulary")
+    files = list(vocabulary.glob("[!.]*"))
+    for path in files:
+        check_regular(path)
+    num_bytes = sum(path.stat().st_size for path in files)
     if num_bytes > _MAX_VOCABULARY:
         raise ConfigurationError(f"its vocabulary has more than {_MAX_VOCABULARY:,} bytes")
     fields = config.get("vocabulary", {})

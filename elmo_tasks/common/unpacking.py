@@ -25,7 +25,7 @@ _MAX_READ = 2**20
 # The errors of a damaged archive.
 _DAMAGED = (
     *(tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error),
-    *(EOFError, NotImplementedError, RuntimeError, UnicodeError, ValueError),
+    *(EOFError, NotImplementedError, OverflowError, RuntimeError, UnicodeError, ValueError),
 )
 
 

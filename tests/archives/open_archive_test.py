@@ -1,5 +1,6 @@
 """Tests that the archives of models are read as data at every door of this package."""
 
+import gzip
 import json
 import os
 import tarfile
@@ -182,6 +183,30 @@ def flip(folder: Path) -> None:
     (folder / "weights.th").write_bytes(content)
 
 
+def hide_list(folder: Path) -> None:
+    """Compresses the weights, and adds a zip file of zeros. `zipfile` finds only the latter."""
+    weights(folder, zipfile.ZIP_DEFLATED)
+    path = folder / "weights.th"
+    with zipfile.ZipFile(path) as file:
+        names, place = file.namelist(), file.start_dir
+    num_zeros = 0
+    for _ in range(2):
+        with zipfile.ZipFile(folder / "other", "w") as file:
+            for name in names:
+                file.writestr(name, bytes(num_zeros if name is names[-1] else 0))
+        # The end of the second file names the place of the first file's list.
+        with zipfile.ZipFile(folder / "other") as file:
+            num_zeros += place - file.start_dir
+    path.write_bytes(path.read_bytes()[:-22] + (folder / "other").read_bytes())
+
+
+def hide_end(folder: Path) -> None:
+    """Compresses the weights, and adds a comment that only `zipfile` takes for the end."""
+    weights(folder, zipfile.ZIP_DEFLATED)
+    content = (folder / "weights.th").read_bytes()
+    (folder / "weights.th").write_bytes(content[:-2] + b"\x04\x00PK\x05\x06")
+
+
 def link(name: str, target: str = "../outside") -> Callable[[Path], Any]:
     def change(folder: Path) -> None:
         path = folder / name
@@ -207,6 +232,8 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda folder: weights(folder, zipfile.ZIP_DEFLATED),
         "it is compressed, but `torch.save` never compresses",
     ),
+    "a hidden list of records": (hide_list, "its list of records is not at its end"),
+    "a hidden end": (hide_end, "weights.th is damaged, or not a file of PyTorch: "),
     "a damaged record": (flip, "weights.th is damaged"),
     "a pickle alone": (
         lambda folder: (folder / "weights.th").write_bytes(b"cos\nsystem\n(S'touch marker'\ntR."),
@@ -227,6 +254,17 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a link for the lock": (link("vocabulary/.lock"), "vocabulary/.lock is a link out of"),
     "a link to itself": (link("weights.th", "weights.th"), "weights.th"),
     "a pipe": (lambda folder: os.mkfifo(folder / "meta.json"), "is not a file, but a pipe"),
+    "a pipe for words": (
+        lambda folder: os.mkfifo(folder / "vocabulary" / "more.txt"),
+        "is not a file, but a pipe",
+    ),
+    "an archive for the vocabulary": (
+        lambda folder: (
+            (folder / "vocabulary").rename(folder / "other")
+            and (folder / "vocabulary").write_bytes(gzip.compress(b""))
+        ),
+        "there is no folder vocabulary",
+    ),
     "a large vocabulary": (
         lambda folder: os.truncate(folder / "vocabulary" / "tokens.txt", 10**9),
         "its vocabulary has more than 100,000,000 bytes",

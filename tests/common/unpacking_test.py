@@ -74,6 +74,8 @@ REFUSED: list[tuple[Any, str]] = [
     ([member(f"zeros_{index}", 10**6) for index in range(9)], "it unpacks to more than"),
     ([member(f"empty_{index}") for index in range(100)], "or one of more than 90"),
     ([member("a", pax_headers={"comment": "x" * 2**21})], "a header asks for"),
+    ([member("a", pax_headers={"path": "../../x"})], "'../../x' would be extracted"),
+    ([member("a", pax_headers={"mtime": "1e30"})], "is not a whole archive: timestamp"),
 ]
 
 

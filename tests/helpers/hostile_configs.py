@@ -57,6 +57,12 @@ REFUSED: list[tuple[str, Any, str]] = [
     # AllenNLP takes the keys of an object for a list of types.
     ("model.regularizer.regexes", [["a", "pretrained"]], "model.regularizer.regexes.0.1"),
     ("model.feedforward.activations", ["subprocess.Popen"], "model.feedforward.activations.0"),
+    # It does so too if it expects either, and the object is not right.
+    (
+        "model.feedforward.activations",
+        {"subprocess.Popen": 1, "type": "relu"},
+        "model.feedforward.activations.0",
+    ),
     (
         "model.encoder",
         {"type": "compose", "encoders": {"pretrained_transformer": 1}},

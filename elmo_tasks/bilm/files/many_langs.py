@@ -12,11 +12,11 @@ import torch
 
 from elmo_tasks.bilm.files.option_values import MAX_WORDS
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.vocabulary import vocabulary_lines
 from elmo_tasks.bilm.lexicon import UNKNOWN
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.common.torch_file import read_tensors
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
@@ -107,7 +107,7 @@ def read_dictionary(path: Path) -> list[str]:
     """
     entries: dict[int, str] = {}
     try:
-        for number, line in enumerate(read_lines(path), start=1):
+        for number, line in enumerate(vocabulary_lines(path), start=1):
             fields = line.strip().split("\t")
             # If `strip` removed the entry, it was an ideographic space.
             entry = fields[0] if len(fields) == 2 else "\u3000"
@@ -186,7 +186,8 @@ def _sizes(config_path: str, folder: Path) -> Any:
     for path in (folder / name, folder / "configs" / name):
         if path.is_file():
             try:
-                return parse_json(path.read_bytes()[: 10**6])
+                with path.open("rb") as file:
+                    return parse_json(file.read(10**6))
             except ValueError as error:
                 raise ConfigurationError(f"{path} is not JSON: {error}") from error
     if name in (_SAMPLE, _SAMPLE.replace("cnn_50", "cnn_0")):

@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +14,8 @@ VOCABULARY_FILE = "vocab.txt"
 # A line in some vocabularies that is no word. bilm-tf leaves it out.
 _NO_WORD = "!!!MAXTERMID"
 
-_MAX_CHARACTERS = 10_000
+# The most characters of a word, and of a vocabulary: a small packed file may hold far more.
+_MAX_CHARACTERS, _MAX_VOCABULARY = 10_000, 10**8
 
 
 def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
@@ -34,7 +35,7 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
     file = _vocabulary_file(str(weight_file))
     words: list[str] = []
     try:
-        for line in islice(read_lines(file), num_words + 2):
+        for line in islice(vocabulary_lines(file), num_words + 2):
             if (word := line.strip()) != _NO_WORD:
                 words.append(word)
             if len(word) > _MAX_CHARACTERS:
@@ -49,6 +50,16 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
             f"{file} has {found} words, but n_tokens_vocab of the options is {num_words}"
         )
     return words
+
+
+def vocabulary_lines(file: str | os.PathLike) -> Iterator[str]:
+    """Yields lines as `read_lines` does. Raises `ValueError` after 10^8 characters."""
+    num_characters = 0
+    for line in read_lines(file):
+        num_characters += len(line)
+        if num_characters > _MAX_VOCABULARY:
+            raise ValueError(f"{file} has more than {_MAX_VOCABULARY:,} characters")
+        yield line
 
 
 def write_vocabulary(folder: str | os.PathLike, words: Iterable[str]) -> None:

@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import pickle
@@ -110,6 +111,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("word.dic", "<oov>\t0\n\u00e9\t1".encode("latin1"), "cannot be read: .*word.dic:2: not UTF-8"),
     ("word.dic", b"<oov>\t0\na b\n", "word.dic:2: expected an entry, a tab and a number"),
     ("word.dic", b"a\t1\n", "are not 0, 1, 2, ..."),
+    ("word.dic", gzip.compress(b"%s\t0\n" % (b"a" * 10**7) * 11, 1), "more than 100,000,000 char"),
     (
         "char.dic",
         b"a\t0\n<oov>\t1\n",
