@@ -12,6 +12,9 @@ from elmo_tasks.common.text_files import MAX_LINE_BYTES
 # The number of the line at which a row begins, and the row's values by the names of the columns.
 Row = tuple[int, dict[str, Any]]
 
+# The most rows of a sheet of Excel.
+_MAX_ROWS = 2**20
+
 
 def table_rows(
     lines: Iterator[tuple[int, str]], name: str, kind: str, header: bool = True
@@ -92,14 +95,18 @@ def _cells(raw: BinaryIO, name: str) -> Iterator[tuple[int, list[Any]]]:
         ) from None
     try:
         sheet = openpyxl.load_workbook(raw, read_only=True, data_only=True).worksheets[0]
+        # The file may say any size. Without it, a row that is left out has no cells.
+        sheet.reset_dimensions()
         rows = enumerate(sheet.iter_rows(values_only=True), start=1)
     except Exception as error:
         # openpyxl raises errors of many types for a damaged workbook.
         raise ValueError(f"{name} cannot be read as a workbook of Excel: {error!r}") from error
     width = None
     for number, row in rows:
-        while row and row[-1] is None:
-            row = row[:-1]
+        # openpyxl gives a row for each number that a file leaves out, however large it is.
+        if number > _MAX_ROWS:
+            raise ValueError(f"{name}: a workbook has at most {_MAX_ROWS:,} rows")
+        row = row[: max((end for end, cell in enumerate(row, 1) if cell is not None), default=0)]
         if row:
             # Cells at the end of a row may be missing.
             width = width or len(row)

@@ -5,6 +5,7 @@ import io
 import json
 import lzma
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,19 @@ def test_what_cannot_be_read_is_refused_with_its_line(
 
     with pytest.raises(ValueError, match=words):
         list(read_records(tmp_path / name))
+
+
+def test_a_workbook_with_a_row_of_any_number_is_refused(tmp_path: Path) -> None:
+    write_excel(tmp_path / "a.xlsx", [("Fine.", "good")])
+    with (
+        zipfile.ZipFile(tmp_path / "a.xlsx") as source,
+        zipfile.ZipFile(tmp_path / "b.xlsx", "w") as target,
+    ):
+        for name in source.namelist():
+            target.writestr(name, source.read(name).replace(b'<row r="2"', b'<row r="2000000000"'))
+
+    with pytest.raises(ValueError, match="b.xlsx: a workbook has at most 1,048,576 rows"):
+        list(read_records(tmp_path / "b.xlsx"))
 
 
 @pytest.fixture
