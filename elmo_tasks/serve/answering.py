@@ -79,12 +79,13 @@ class Answering:
             inputs = parse_json(body)
         except ValueError as error:
             raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
-        num_words = count_words(inputs)
+        # Each input takes time, even one that has no word or is refused.
+        num_words = max(count_words(inputs), len(inputs) if isinstance(inputs, list) else 1)
         if num_words > max_words:
             raise HTTPException(
                 413,
-                f"the request has {num_words:,} words and punctuation marks; {max_words:,} are "
-                "allowed",
+                f"the request has {num_words:,} words and punctuation marks, or inputs; "
+                f"{max_words:,} are allowed",
             )
         return inputs
 

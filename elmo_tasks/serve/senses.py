@@ -119,6 +119,8 @@ def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -
 
 
 def _vectors(sentence_layers: SentenceLayers, occurrences: list[Occurrence]) -> torch.Tensor:
-    computed = zip(sentence_layers([each.words for each in occurrences]), occurrences)
-    vectors = [layers[:, each.position].clone() for layers, each in computed]
+    # A line is computed once, however often it has the word.
+    lines = {id(each.words): each.words for each in occurrences}
+    computed = dict(zip(lines, sentence_layers(lines.values())))
+    vectors = [computed[id(each.words)][:, each.position].clone() for each in occurrences]
     return normalize(torch.stack(vectors, dim=1), dim=-1)

@@ -114,7 +114,8 @@ PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates"
         ("/predict/sst", '{"text": "a"}', 422, 'expected {"sentence": "raw text"} or .*'),
         ("/predict/sst", '{"sentence": " "}', 422, "there is no word in"),
         ("/predict/sst", '[{"sentence": "a"}, 7]', 422, "input 2 of 2: expected .*got 7"),
-        ("/predict/sst", LONG, 413, "6,000 words and punctuation marks; 5,000 are allowed"),
+        ("/predict/sst", LONG, 413, "6,000 words and punctuation marks, .*; 5,000 are allowed"),
+        ("/predict/sst", f"[{'7,' * 5000}7]", 413, "5,001 words .*or inputs; 5,000 are allowed"),
         ("/predict/sst", VERY_LONG, 413, "more than 262,144 bytes"),
         ("/predict/ner?details=true", DETAILED, 413, "1,001 words .*; 1,000 are allowed"),
         (

@@ -1,5 +1,9 @@
+from collections.abc import Iterator
+from typing import Any
+
 import numpy
 import pytest
+import torch
 
 from elmo_tasks.elmo import ElmoEncoder, SentenceLayers
 from elmo_tasks.serve.senses import senses
@@ -50,3 +54,16 @@ def test_the_first_hundred_occurrences_are_shown(layers: SentenceLayers) -> None
 
     assert answer["num_occurrences"] == 120
     assert len(answer["occurrences"]) == len(answer["layers"][0]["points"]) == 100
+
+
+def test_a_line_with_many_occurrences_is_computed_once(layers: SentenceLayers) -> None:
+    read: list[list[str]] = []
+
+    class Counted(SentenceLayers):
+        def __call__(self, sentences: Any, progress: Any = None) -> Iterator[torch.Tensor]:
+            read.extend(lines := list(sentences))
+            return super().__call__(lines, progress)
+
+    answer = senses(Counted(layers.bilm), {"word": "play", "text": "play " * 100 + "\nWe play ."})
+
+    assert answer["num_occurrences"] == 101 and [len(line) for line in read] == [100]
