@@ -82,28 +82,22 @@ def sst(change: str) -> dict[str, Any]:
     return tiny("sst", "input", often, change)
 
 
-def test_a_checkpoint_after_the_last_batch_of_an_epoch_keeps_the_metrics_of_the_epoch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# This metric rises from epoch to epoch, so the first epoch is the best and patience ends.
+NO_PATIENCE = "{ trainer+: { validation_metric: '-elmo_input_gamma', patience: 1, num_epochs: 5 } }"
+
+
+@pytest.mark.parametrize(
+    ("killed_in", "change", "last_epoch"),
+    [
+        # After the last batch of an epoch, whose metrics the checkpoint keeps.
+        ("_validation_loss", "{}", 2),
+        # After the last epoch: the training does not train on.
+        ("_load_model_state", NO_PATIENCE, 1),
+    ],
+)
+def test_a_training_that_was_killed_between_its_parts_ends_as_one_that_was_not(
+    killed_in: str, change: str, last_epoch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = sst("{}")
-
-    def killed(*args: Any) -> None:
-        raise Killed
-
-    train(config, tmp_path / "whole")
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(ElmoTrainer, "_validation_loss", killed)
-        train(config, tmp_path / "killed")
-    train(config, tmp_path / "killed", recover=True)
-
-    assert not difference(results(tmp_path / "whole"), results(tmp_path / "killed"))
-
-
-def test_a_training_that_ran_out_of_patience_does_not_train_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # This metric rises from epoch to epoch, so the first epoch is the best.
-    change = "{ trainer+: { validation_metric: '-elmo_input_gamma', patience: 1, num_epochs: 5 } }"
     config = sst(change)
 
     def killed(*args: Any) -> None:
@@ -111,12 +105,11 @@ def test_a_training_that_ran_out_of_patience_does_not_train_on(
 
     train(config, tmp_path / "whole")
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(ElmoTrainer, "_load_model_state", killed)
+        patch.setattr(ElmoTrainer, killed_in, killed)
         train(config, tmp_path / "killed")
     train(config, tmp_path / "killed", recover=True)
 
-    whole = json.loads((tmp_path / "whole" / "metrics.json").read_text())
-    assert whole["epoch"] == 1
+    assert json.loads((tmp_path / "whole" / "metrics.json").read_text())["epoch"] == last_epoch
     assert not difference(results(tmp_path / "whole"), results(tmp_path / "killed"))
 
 

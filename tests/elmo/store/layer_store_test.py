@@ -250,18 +250,12 @@ def test_a_bilm_whose_layers_change_is_refused(path: str, params: dict, message:
         ({"dtype": "bfloat16"}, "must be float16 or float32, not 'bfloat16'"),
         ({"memory": -1}, "must be 0 or more megabytes, not -1"),
         ({"memory": float("nan")}, "must be 0 or more megabytes, not nan"),
+        ({"path": __file__}, "must be a folder, but .* is a file"),
     ],
 )
 def test_a_wrong_parameter_is_refused(params: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         LayerStore(**params)
-
-
-def test_the_path_of_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "store").write_text("")
-
-    with pytest.raises(ConfigurationError, match="must be a folder, but .* is a file"):
-        LayerStore(str(tmp_path / "store"))
 
 
 def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
