@@ -62,10 +62,10 @@ from elmo_tasks.predictors import srl as _srl_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.predictors import tag as _tag_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
-    char_ids_indexer,
     classify,
     coref,
     fraction,
+    indexers,
     sentences,
     snli,
     squad,
@@ -73,7 +73,6 @@ from elmo_tasks.readers import (  # noqa: F401
     sst,
     tag,
     tokenizers,
-    word_indexers,
 )
 from elmo_tasks.training import (  # noqa: F401
     checkpointer,

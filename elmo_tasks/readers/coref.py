@@ -9,19 +9,14 @@ from allennlp.data.fields import MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
-from elmo_tasks.common.columns import CONLL_2012
+from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.readers.coref_file import CorefDocument, Span, check_coref_columns, read_coref
+from elmo_tasks.readers.coref_file import CorefDocument, Span, read_coref
 from elmo_tasks.readers.label_fields import GenreField
 from elmo_tasks.readers.text_fields import DocumentField
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, TextReader
 
 logger = logging.getLogger(__name__)
-
-WRONG_MENTIONS = ("skip", "refuse")
-
-# At most this many wrong mentions of a file are logged one by one. The others are only counted.
-_MAX_NAMED = 10
 
 
 @DatasetReader.register("elmo_coref")
@@ -69,18 +64,19 @@ class CorefReader(TextReader):
         super().__init__(token_indexers, **kwargs)
         self.columns = columns or CONLL_2012
         self.genre_pattern = _pattern(genre_pattern)
-        check_choice("wrong_mentions", wrong_mentions, WRONG_MENTIONS)
+        check_choice("wrong_mentions", wrong_mentions, SKIP_OR_REFUSE)
         self.singletons = singletons
         self.wrong_mentions = wrong_mentions
         self.max_words = max_words
         self.language = language
-        check_coref_columns(self.columns)
+        optional = [name for name in ("speaker", ROLES) if name in self.columns]
+        check_columns(self.columns, ("word", "coreference", *optional))
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         left_out = 0
         documents = read_coref(file_path, self.columns, self.wrong_mentions == "skip")
         for document in self.shard_iterable(documents):
-            for reason in document.left_out[: max(0, _MAX_NAMED - left_out)]:
+            for reason in document.left_out[: max(0, MAX_NAMED - left_out)]:
                 logger.warning("%s:%s; the mention is left out", file_path, reason)
             left_out += len(document.left_out)
             try:

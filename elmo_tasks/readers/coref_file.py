@@ -3,7 +3,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns, sentence_columns
+from elmo_tasks.common.columns import CONLL_2012, sentence_columns
 from elmo_tasks.common.text_files import at_line, numbered_lines
 
 # The words `words[start:end]` of a document.
@@ -43,15 +43,6 @@ class CorefDocument(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def check_coref_columns(columns: Sequence[str]) -> None:
-    """
-    Raises `ConfigurationError` unless the columns have each needed name exactly once, and the
-    optional ones at most once.
-    """
-    optional = [name for name in ("speaker", ROLES) if name in columns]
-    check_columns(columns, ("word", "coreference", *optional))
-
-
 def read_coref(
     file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012, skip_wrong: bool = False
 ) -> Iterator[CorefDocument]:
@@ -82,10 +73,7 @@ def read_coref(
     found = False
     for document in _documents(file_path):
         found = True
-        try:
-            yield _parsed(file_path, document, columns, skip_wrong)
-        except _LineError as error:
-            raise ValueError(f"{file_path}:{error.line_number}: {error}") from error
+        yield _parsed(file_path, document, columns, skip_wrong)
     if not found:
         raise ValueError(
             f"{file_path}:1: there is no document: expected '#begin document (NAME); part 000'"
@@ -138,7 +126,7 @@ def _parsed(
 ) -> CorefDocument:
     sentences: list[list[str]] = []
     speakers: list[str] = []
-    mentions = _Mentions(skip_wrong)
+    mentions = _Mentions(file_path, skip_wrong)
     lines = iter(document.lines)
     for line, values in sentence_columns(lines, str(file_path), "columns", columns):
         for row, value in enumerate(values["coreference"]):
@@ -149,7 +137,7 @@ def _parsed(
         sentences.append(values["word"])
         speakers += values.get("speaker", [""] * len(values["word"]))
     if not sentences:
-        raise _LineError(document.line_number, f"{document.title} has no sentence")
+        raise ValueError(f"{file_path}:{document.line_number}: {document.title} has no sentence")
     return CorefDocument(
         document.line_number,
         document.name,
@@ -160,18 +148,11 @@ def _parsed(
     )
 
 
-class _LineError(ValueError):
-    """An error in the line with the given number."""
-
-    def __init__(self, line_number: int, reason: str) -> None:
-        super().__init__(reason)
-        self.line_number = line_number
-
-
 class _Mentions:
     """Collects the mentions of a document."""
 
-    def __init__(self, skip_wrong: bool) -> None:
+    def __init__(self, file_path: str | os.PathLike, skip_wrong: bool) -> None:
+        self._file_path = file_path
         self.clusters: dict[str, list[Span]] = {}
         self.left_out: list[str] = []
         self._skip_wrong = skip_wrong
@@ -182,10 +163,10 @@ class _Mentions:
         """Adds one of the brackets in a token's value."""
         match = _BRACKET.fullmatch(bracket)
         if match is None or not (match[1] or match[3]):
-            raise _LineError(
-                line_number,
-                f"the column coreference cannot be {value!r:.80}: expected - or a bracket such as "
-                "'(0)', '(0' and '0)', or several with | between them; 0 names a cluster",
+            raise ValueError(
+                f"{self._file_path}:{line_number}: the column coreference cannot be {value!r:.80}: "
+                "expected - or a bracket such as '(0)', '(0' and '0)', or several with | between "
+                "them; 0 names a cluster"
             )
         opens, cluster, closes = match.groups()
         if opens:
@@ -216,8 +197,8 @@ class _Mentions:
     def _refuse(self, line_number: int, reason: str) -> None:
         """Leaves out a wrong mention with `skip_wrong`, and otherwise raises an error."""
         if not self._skip_wrong:
-            raise _LineError(
-                line_number,
-                f"{reason}; the reader's wrong_mentions: 'skip' leaves such mentions out",
+            raise ValueError(
+                f"{self._file_path}:{line_number}: {reason}; the reader's wrong_mentions: 'skip' "
+                "leaves such mentions out"
             )
         self.left_out.append(f"{line_number}: {reason}")

@@ -6,7 +6,7 @@ from allennlp.data.fields import ListField, TextField
 from allennlp.data.fields.field import Field
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
-from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
+from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.text_fields import sentences_of
 
 

@@ -10,18 +10,12 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import check_choice, check_positive
-from elmo_tasks.readers.passage import Passage
-from elmo_tasks.readers.squad_file import Question, read_squad
+from elmo_tasks.readers.squad_file import Passage, Question, read_squad
 from elmo_tasks.readers.text_fields import PassageField
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 logger = logging.getLogger(__name__)
-
-WRONG_ANSWERS = ("skip", "refuse")
-
-# At most this many wrong answers are logged one by one. The others are only counted.
-_MAX_NAMED = 10
 
 
 @DatasetReader.register("elmo_squad")
@@ -58,7 +52,7 @@ class SquadReader(TextReader):
     ) -> None:
         super().__init__(token_indexers, **kwargs)
         check_positive("max_passage_tokens", max_passage_tokens)
-        check_choice("wrong_answers", wrong_answers, WRONG_ANSWERS)
+        check_choice("wrong_answers", wrong_answers, SKIP_OR_REFUSE)
         self.max_passage_tokens = max_passage_tokens
         self.wrong_answers = wrong_answers
         self.tokenizer = tokenizer or SplittingTokenizer()
@@ -172,7 +166,7 @@ class SquadReader(TextReader):
         if self.wrong_answers == "refuse":
             raise ValueError(complaint)
         counts["wrong answers"] += 1
-        if counts["wrong answers"] <= _MAX_NAMED:
+        if counts["wrong answers"] <= MAX_NAMED:
             logger.warning("%s: %s; the answer is left out", question.path, complaint)
 
 

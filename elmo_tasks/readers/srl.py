@@ -7,11 +7,11 @@ from allennlp.data.fields import Field, MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.columns import CONLL_2012
+from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.readers.entities import write_tags
 from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.predicate_field import PredicateField
-from elmo_tasks.readers.srl_file import Predicate, check_srl_columns, read_srl
+from elmo_tasks.readers.srl_file import Predicate, read_srl
 from elmo_tasks.readers.text_fields import PassageField
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
@@ -48,7 +48,7 @@ class SrlReader(TextReader):
         super().__init__(token_indexers, **kwargs)
         self.columns = columns or CONLL_2012
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
-        check_srl_columns(self.columns)
+        check_columns(self.columns, ("word", "predicate", ROLES))
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         for sentence in self.shard_iterable(read_srl(file_path, self.columns)):

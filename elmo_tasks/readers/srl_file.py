@@ -1,9 +1,9 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
+from elmo_tasks.common.columns import CONLL_2012, ROLES
 from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.readers.entities import Entity
 
@@ -46,11 +46,6 @@ class SrlSentence(NamedTuple):
     predicates: list[Predicate]
 
 
-def check_srl_columns(columns: Sequence[str]) -> None:
-    """Raises `ConfigurationError` unless the columns have each needed name exactly once."""
-    check_columns(columns, ("word", "predicate", ROLES))
-
-
 def read_srl(
     file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
 ) -> Iterator[SrlSentence]:
@@ -76,10 +71,7 @@ def read_srl(
     """
     num_sentences = num_predicates = 0
     for record in read_records(file_path, "columns", columns):
-        try:
-            sentence = _sentence(record)
-        except _RowError as error:
-            raise ValueError(f"{file_path}:{record.line + error.row}: {error}") from error
+        sentence = _sentence(record)
         num_sentences += 1
         num_predicates += len(sentence.predicates)
         yield sentence
@@ -92,20 +84,13 @@ def read_srl(
         )
 
 
-class _RowError(ValueError):
-    """An error in a row of a sentence. The row is given by its index."""
-
-    def __init__(self, row: int, reason: str) -> None:
-        super().__init__(reason)
-        self.row = row
-
-
 def _sentence(record: Record) -> SrlSentence:
     words, predicates = record.values["word"], record.values["predicate"]
     rows: list[list[str]] = record.values[ROLES]
     for row, values in enumerate(rows):
         if len(values) != len(rows[0]):
-            raise _RowError(
+            _refuse(
+                record,
                 row,
                 f"expected {len(rows[0])} columns of roles, as on the first line of the sentence, "
                 f"but got {len(values)}: {' '.join(values)!r:.80}",
@@ -116,35 +101,32 @@ def _sentence(record: Record) -> SrlSentence:
         # Some files have a column of roles even if a sentence has no predicate.
         roles = []
     if len(tokens) != len(roles):
-        raise _RowError(
+        _refuse(
+            record,
             tokens[-1] if tokens else 0,
             f"the sentence has {len(tokens)} predicates (tokens whose column predicate is not "
             f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each predicate",
         )
-    found = [Predicate(token, read_spans(column)) for token, column in zip(tokens, roles)]
+    found = [Predicate(token, _spans(record, column)) for token, column in zip(tokens, roles)]
     return SrlSentence(record.line, words, found)
 
 
-def read_spans(column: Iterable[str]) -> list[Entity]:
-    """
-    Returns the spans of a column of roles, whose values look like `(ARG0*`, `*`, `*)` or `(V*)`.
-
-    # Raises
-
-    `_RowError`: A value has another form, or brackets are unbalanced or overlap.
-    """
+def _spans(record: Record, column: Iterable[str]) -> list[Entity]:
+    """Returns the spans of a column of roles, whose values look like `(ARG0*`, `*` or `(V*)`."""
     spans: list[Entity] = []
     begun: Entity | None = None
-    row = -1
     for row, value in enumerate(column):
         brackets = _BRACKETS.fullmatch(value)
         if brackets is None:
-            raise _RowError(
-                row, f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)"
+            _refuse(
+                record,
+                row,
+                f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)",
             )
         for role in brackets[1].split("(")[1:]:
             if begun is not None:
-                raise _RowError(
+                _refuse(
+                    record,
                     row,
                     f"{value!r:.80} begins {role:.80} within {begun.type:.80}: the arguments "
                     "of a predicate must not overlap",
@@ -152,13 +134,21 @@ def read_spans(column: Iterable[str]) -> list[Entity]:
             begun = Entity(role, row, row)
         for role in brackets[2].split(")")[:-1]:
             if begun is None or role not in ("", begun.type):
-                raise _RowError(
-                    row, f"{value!r:.80} closes {role or 'a bracket':.80}, which is not open"
+                _refuse(
+                    record,
+                    row,
+                    f"{value!r:.80} closes {role or 'a bracket':.80}, which is not open",
                 )
             spans.append(begun._replace(end=row + 1))
             begun = None
     if begun is not None:
-        raise _RowError(
-            begun.start, f"the bracket of {begun.type:.80} is not closed within the sentence"
+        _refuse(
+            record,
+            begun.start,
+            f"the bracket of {begun.type:.80} is not closed within the sentence",
         )
     return spans
+
+
+def _refuse(record: Record, row: int, reason: str) -> NoReturn:
+    raise ValueError(f"{record.file}:{record.line + row}: {reason}")

@@ -2,7 +2,13 @@ from allennlp.data import DatasetReader, Instance, TokenIndexer
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer
 
-from elmo_tasks.readers.word_indexers import WordIdIndexer
+from elmo_tasks.readers.indexers import WordIdIndexer
+
+# What a reader may do with a wrong answer or a wrong mention in its data.
+SKIP_OR_REFUSE = ("skip", "refuse")
+
+# At most this many wrong items of a file are logged one by one. The others are only counted.
+MAX_NAMED = 10
 
 
 class TextReader(DatasetReader):

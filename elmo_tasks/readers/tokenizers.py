@@ -2,7 +2,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from allennlp.data.tokenizers import Token, Tokenizer
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline, split_sentences
 
@@ -17,6 +17,17 @@ _ENDING = re.compile(r"(?:n['\u2019]t|['\u2019][a-z]{1,2})", re.IGNORECASE)
 
 # The common form of marks that are written in several ways.
 _WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
+
+
+def tokens_of(text: Doc | Span) -> list[Token]:
+    """
+    Returns the tokens of a text of spaCy that are not white space, with their offsets in the doc.
+    """
+    return [
+        Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
+        for token in text
+        if not token.is_space
+    ]
 
 
 @Tokenizer.register("elmo_spacy")
@@ -43,11 +54,7 @@ class ElmoSpacyTokenizer(Tokenizer):
         """
         Returns the tokens that are not white space. A token covers `text[idx:idx_end]`.
         """
-        return [
-            Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
-            for token in blank_pipeline(self.language).tokenizer(text)
-            if not token.is_space
-        ]
+        return tokens_of(blank_pipeline(self.language).tokenizer(text))
 
 
 @Tokenizer.register("elmo_splitting")
@@ -122,10 +129,7 @@ class TextSentences:
 
     def of_text(self, text: str) -> list[list[Token]]:
         """Returns the tokens of each sentence of raw text."""
-        return self._cut(
-            [Token(token.text) for token in sentence if not token.is_space]
-            for sentence in split_sentences(text, self.language)
-        )
+        return self._cut(map(tokens_of, split_sentences(text, self.language)))
 
     def of_words(self, words: Sequence[str]) -> list[list[Token]]:
         """Returns the tokens of each sentence of a text that is already cut into words."""

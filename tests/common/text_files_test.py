@@ -76,10 +76,13 @@ def test_an_address_is_fetched_and_errors_name_the_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched = written(tmp_path / "0a1b", b"a\n\xff\n")
-    monkeypatch.setattr(text_files, "local_path", {"https://host/text": str(fetched)}.get)
+    address = "https://host/text?x=1"
+    monkeypatch.setattr(text_files, "local_path", {address: str(fetched)}.get)
 
-    with pytest.raises(ValueError, match="https://host/text:2: not UTF-8"):
-        list(numbered_lines("https://host/text"))
+    # The question mark makes no pattern of it.
+    assert corpus_files(address) == [str(fetched)]
+    with pytest.raises(ValueError, match=r"https://host/text\?x=1:2: not UTF-8"):
+        list(numbered_lines(address))
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_file_and_line(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.language_model.sentence_tensors import SentenceTensors
-from elmo_tasks.readers.word_indexers import WordIdIndexer
+from elmo_tasks.readers.indexers import WordIdIndexer
 
 WORDS = ["a", "b", "<S>", "</S>", "naïve", "x" * 60, "@@PADDING@@", "@@UNKNOWN@@", "new"]
 VOCAB = Vocabulary(tokens_to_add={"tokens": WORDS[:-1]})

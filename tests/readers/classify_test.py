@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from allennlp.data import Instance, Vocabulary
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.classify import SEVERAL, ClassifyReader
 from elmo_tasks.readers.text_fields import sentences_of
 
@@ -40,25 +39,27 @@ def test_columns_are_chosen_by_name_and_there_may_be_two_texts(tmp_path: Path) -
     assert [token.text for token in instance["second"]] == ["Twice", ".", "And", "late", "."]
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [("good", "good"), (3, "3"), (True, "true"), (0.5, "0.5")]
-)
-def test_a_label_may_be_a_number(value: Any, expected: str, tmp_path: Path) -> None:
-    (instance,) = read(tmp_path, [{"text": "Soup", "label": value}])
+# The value of a row, the separator of the labels, and the labels.
+LABELS = [
+    *[(value, None, text) for value, text in (("good", "good"), (3, "3"), (True, "true"))],
+    (0.5, None, "0.5"),
+    ("cold; late;cold", ";", ["cold", "late"]),
+    *[(value, ";", []) for value in ("", None, [])],
+    (["late"], ";", ["late"]),
+]
 
-    assert instance["label"].label == expected
 
+@pytest.mark.parametrize(("value", "separator", "expected"), LABELS)
+def test_a_row_has_one_label_or_with_a_separator_any_number(
+    value: Any, separator: str | None, expected: Any, tmp_path: Path
+) -> None:
+    (instance,) = read(tmp_path, [{"text": "Soup", "label": value}], separator=separator)
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [("cold; late;cold", ["cold", "late"]), (["late"], ["late"]), ("", []), (None, []), ([], [])],
-)
-def test_a_text_may_have_several_labels(value: Any, expected: list[str], tmp_path: Path) -> None:
-    (instance,) = read(tmp_path, [{"text": "Soup", "label": value}], separator=";")
-    vocab = Vocabulary.from_instances([instance])
-
-    assert instance["label"].labels == expected
-    assert sorted(vocab.get_token_to_index_vocabulary(SEVERAL)) == sorted(expected)
+    field = instance["label"]
+    assert (field.label if separator is None else field.labels) == expected
+    if separator is not None:
+        vocab = Vocabulary.from_instances([instance])
+        assert sorted(vocab.get_token_to_index_vocabulary(SEVERAL)) == sorted(expected)
 
 
 def test_rows_without_a_word_are_left_out_and_counted(
@@ -81,15 +82,3 @@ def test_a_label_that_the_training_lacks_is_named_with_its_line(
 
     with pytest.raises(ValueError, match="rows.jsonl:2: the model does not know the label 'b'"):
         instance.index_fields(vocab)
-
-
-@pytest.mark.parametrize("texts", [[], ["a", "a"], ["a", "b", "c"]])
-def test_other_than_one_or_two_columns_are_refused(texts: list[str]) -> None:
-    with pytest.raises(ConfigurationError, match="one or two columns"):
-        ClassifyReader(texts=texts)
-
-
-@pytest.mark.parametrize("name", ["max_tokens", "max_sentence_tokens"])
-def test_a_number_of_tokens_is_at_least_1(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} must be 1 or more"):
-        ClassifyReader(**{name: 0})  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """What the readers of all tasks promise."""
 
+import copy
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -8,9 +9,10 @@ from typing import Any
 
 import pytest
 from allennlp.common import Params
-from allennlp.data import DatasetReader, Instance
+from allennlp.data import DatasetReader, Instance, Token
 from allennlp.data.dataset_readers import WorkerInfo
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.fraction import FractionReader
 from tests.helpers.configs import SHIPPED, tiny
 
@@ -75,10 +77,8 @@ def coref(*lines: str) -> str:
     return "\n".join(["#begin document (nw/a); part 000", *lines, "", "#end document", ""])
 
 
-def squad(*questions: object) -> str:
-    return json.dumps(
-        {"data": [{"paragraphs": [{"context": "The owl sleeps.", "qas": questions}]}]}
-    )
+def squad(*questions: object, context: object = "The owl sleeps.") -> str:
+    return json.dumps({"data": [{"paragraphs": [{"context": context, "qas": questions}]}]})
 
 
 def pair(**fields: object) -> str:
@@ -101,37 +101,17 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     ("elmo_sst", "", ":1: the file is empty"),
     ("elmo_sst", "\n \n", ":1: the file is empty"),
     ("elmo_sst", "(3 good)\n\n(3 (2 So) (4 good)\n", ":3: the tree ends before 1 of its brackets"),
-    (
-        "elmo_sst",
-        "(5 good)\n",
-        ":1: column 1: expected a node such as .*label from 0 to 4.*'\\(5 g",
-    ),
+    ("elmo_sst", "(5 good)\n", ":1: column 1: expected a node such as .*label from 0 to 4.*'\\(5"),
     ("elmo_sst", b"(3 good)\n(3 caf\xe9)\n", ":2: not UTF-8: .*0xe9"),
     ("elmo_snli", "", ":1: the file is empty"),
     ("elmo_snli", "\n \n", ":1: the file is empty"),
     ("elmo_snli", PAIRS, ":1: the file is empty"),
-    (
-        "elmo_snli",
-        f"{PAIRS}neutral\tA man.\n",
-        ":2: expected 3 fields, as in the header, but got 2",
-    ),
-    (
-        "elmo_snli",
-        f"{PAIRS}neutral\tA\tB\tC\n",
-        ":2: expected 3 fields, as in the header, but got 4",
-    ),
+    ("elmo_snli", f"{PAIRS}neutral\tA man.\n", ":2: expected 3 fields, .* but got 2"),
+    ("elmo_snli", f"{PAIRS}neutral\tA\tB\tC\n", ":2: expected 3 fields, .* but got 4"),
     ("elmo_snli", f"{PAIRS}\nmaybe\tA\tB\n", ":3: gold_label must be .*, not 'maybe'"),
     ("elmo_snli", f"{PAIRS}neutral\t\tA cat.\n", ":2: the premise is empty"),
-    (
-        "elmo_snli",
-        pair(gold_label=None),
-        ":1: there is no field gold_label; there are sentence1, s",
-    ),
-    (
-        "elmo_snli",
-        pair(sentence2=None),
-        ":1: there is no field sentence2; there are gold_label, se",
-    ),
+    ("elmo_snli", pair(gold_label=None), ":1: there is no field gold_label; there are sentence1"),
+    ("elmo_snli", pair(sentence2=None), ":1: there is no field sentence2; there are gold_label, s"),
     ("elmo_snli", "{}", ":1: there is no field gold_label; there are no fields"),
     ("elmo_snli", pair(gold_label=1), ":1: gold_label must be text, not 1"),
     ("elmo_snli", pair(sentence1=["A"]), r":1: sentence1 must be text, not \['A'\]"),
@@ -157,32 +137,16 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     ({**CONLL, "file_scheme": "BIO"}, "a B-PER\nb I-LOC\n", ":2: I-LOC cannot follow B-PER in BIO"),
     ({**CONLL, "file_scheme": "BIO"}, "a O\nb U-PER\n", ":2: 'U-PER' is not a tag of BIO"),
     ({**CONLL, "file_scheme": "IOB1"}, "a O\nb B-LOC\n", ":2: B-LOC cannot follow O in IOB1"),
-    (
-        {**CONLL, "file_scheme": "BIOUL"},
-        "a B-PER\nb I-PER\n",
-        ":2: I-PER cannot end a sentence in BI",
-    ),
+    ({**CONLL, "file_scheme": "BIOUL"}, "a B-PER\nb I-PER\n", ":2: I-PER cannot end a sentence in"),
     # A single tag of BIOUL makes the whole file one of BIOUL.
     (CONLL, "a I-PER\nb O\nc U-PER\n", ":1: I-PER cannot begin a sentence in BIOUL"),
     (CONLL, "a U-PER\nb O\nc B-PER\n", ":3: B-PER cannot end a sentence in BIOUL"),
     ({"type": "elmo_tag", "spans": True}, "a b\n", "the columns must have 'upos' exactly once"),
     (SPANS, {"text": "Rain", "spans": [[0, 3, "X"]]}, ":1: the span 0 to 3, 'Rai', does not begin"),
     (SPANS, {"text": "Rain", "spans": [[0, 4]]}, r":1: expected a span as .*, but got \[0, 4\]"),
-    (
-        SPANS,
-        {"text": "Rain fell", "spans": [[0, 9, "X"], [5, 9, "Y"]]},
-        ":1: two spans overlap: 'Rain fell' and 'fell'",
-    ),
-    (
-        SPANS,
-        {"tokens": ["Rain"], "spans": ["N", "V"]},
-        ":1: there are 1 tokens, but 2 values of sp",
-    ),
-    (
-        SPANS,
-        {"tokens": ["Rain"], "tags": ["N"]},
-        ':1: expected an object with "tokens" and "spans"',
-    ),
+    (SPANS, {"text": "Rain fell", "spans": [[0, 9, "X"], [5, 9, "Y"]]}, ":1: two spans overlap: '"),
+    (SPANS, {"tokens": ["Rain"], "spans": ["N", "V"]}, ":1: there are 1 tokens, but 2 values of s"),
+    (SPANS, {"tokens": ["Rain"], "tags": ["N"]}, ':1: expected an object with "tokens" and "spans'),
     (SPANS, {"text": "Rain"}, ':1: expected .* or with "text" and "spans", a list of spans'),
     (SRL, "#begin document\n", ":1: there is no sentence"),
     (SRL, "rain -\n", ":1: there is no predicate: the column predicate is -"),
@@ -201,28 +165,16 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (SRL, "rain rain (V*)\nfell fall *\n", ":2: .* 2 predicates .* but 1 columns of roles"),
     (SRL, "rain - (A0*)\nfell - *\n", ":1: .* 0 predicates .* but 1 columns of roles"),
     (SRL, "rain rain\n", ":1: .* 1 predicates .* but 0 columns of roles"),
-    (
-        SRL,
-        "rain -\nfell fall (V*)\n",
-        ":2: expected 0 columns of roles, as on the first .* got 1: ",
-    ),
+    (SRL, "rain -\nfell fall (V*)\n", ":2: expected 0 columns of roles, as on the first .* got 1:"),
     (SRL, "rain\n", r":1: expected at least 2 columns \(word predicate roles\), but got 1: 'rain'"),
     ("elmo_coref", "", ":1: there is no document: expected '#begin document"),
     ("elmo_coref", "Yes - -\n", ":1: expected a line such as '#begin document .* before 'Yes - -'"),
-    (
-        "elmo_coref",
-        "#begin document\n",
-        ":1: expected '#begin document .*, but got '#begin document'",
-    ),
+    ("elmo_coref", "#begin document\n", ":1: expected '#begin document .*, but got '#begin docume"),
     ("elmo_coref", "\n#end document\n", ":2: '#end document' stands outside of a document"),
     ("elmo_coref", coref(), ":1: the document nw/a; part 000 has no sentence"),
     ("elmo_coref", coref("nw/a 0 0 He (0)"), ":2: expected at least 12 columns .*, but got 5"),
     (COREF, coref("Yes - -")[:-14], ":1: the document nw/a; part 000 has no '#end document'"),
-    (
-        COREF,
-        coref("a - -").replace("#end", "#begin"),
-        ":4: .* has no line '#end document' before t",
-    ),
+    (COREF, coref("a - -").replace("#end", "#begin"), ":4: .* has no line '#end document' before"),
     (COREF, coref("Yes - -", "no -"), r":3: expected 3 columns \(word .*, but got 2: 'no -'"),
     (COREF, coref("a - (0", "b - -"), r":2: the bracket '\(0' is not closed within the sentence"),
     (COREF, coref("a - (0", "", "b - 0)"), r":2: the bracket '\(0' is not closed within the sent"),
@@ -231,11 +183,7 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (COREF, coref("a - (1||2)"), ":2: the column coreference cannot be"),
     (COREF, coref("a - (1(2)2)"), ":2: the column coreference cannot be"),
     (COREF, coref("a - (1)|(1)"), ":2: the cluster 1 has the mention that ends here twice"),
-    (
-        "elmo_coref",
-        coref(*["a 0 0 a " + "- " * 8] * 2),
-        ":3: expected the index 1 of a token",
-    ),
+    ("elmo_coref", coref(*["a 0 0 a " + "- " * 8] * 2), ":3: expected the index 1 of a token"),
     ("elmo_squad", "", ":1: not JSON"),
     ("elmo_squad", '{\n"data": [\n}', ":3: not JSON"),
     ("elmo_squad", b'{"data": "\xff"}', ":1: not UTF-8"),
@@ -243,12 +191,32 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     ("elmo_squad", "\n[7]", ": the file: expected an object with 'data'"),
     ("elmo_squad", '{"data": [{}, {"paragraphs": [7]}]}', r": data\[1\].paragraphs\[0\]: expected"),
     ("elmo_squad", '{"data": [{"paragraphs": 1}]}', r": data\[0\].paragraphs: expected a list"),
+    ("elmo_squad", '{"articles": []}', ": the file: expected an object with 'data', .*'articles'"),
+    ("elmo_squad", {"data": {}}, ": data: expected a list, but got an object with nothing"),
+    ("elmo_squad", {"data": "x" * 1000}, ": data: expected a list, but got .{81}[.]{3}$"),
     ("elmo_squad", squad({}), r": data\[0\].paragraphs\[0\].qas\[0\]: expected an object"),
-    (
-        "elmo_squad",
-        squad(QUESTION, QUESTION),
-        r": .*qas\[1\].id: '1' is also the id of data.*qas\[0",
-    ),
+    ("elmo_squad", squad("x"), r": .*qas\[0\]: expected an object with 'id', but got 'x'"),
+    ("elmo_squad", squad(QUESTION, context=5), r": .*paragraphs\[0\].context: expected a string"),
+    ("elmo_squad", squad(QUESTION, context=""), r": .*context: there is no word in ''"),
+    ("elmo_squad", squad({**QUESTION, "id": 5}), r": .*qas\[0\].id: expected a string, but got 5"),
+    ("elmo_squad", squad({**QUESTION, "question": " \n"}), r": .*\[0\].question: there is no word"),
+    ("elmo_squad", squad({**QUESTION, "answers": None}), r": .*answers: expected a list, but got"),
+    ("elmo_squad", squad({**QUESTION, "is_impossible": 0}), ": .*: expected true or false, but go"),
+    *[
+        ("elmo_squad", squad({**QUESTION, "answers": [answer]}), words)
+        for answer, words in (
+            (
+                {"text": "owl"},
+                r": .*answers\[0\]: expected an object with 'answer_start', but got an",
+            ),
+            (
+                {"text": "owl", "answer_start": "4"},
+                r": .*start: expected a whole number, but got '4'",
+            ),
+            ({"text": "owl", "answer_start": True}, ": .*: expected a whole number, but got True"),
+        )
+    ],
+    ("elmo_squad", squad(QUESTION, QUESTION), r": .*qas\[1\].id: '1' is also the id of .*qas\[0\]"),
     ("elmo_squad", squad({**QUESTION, "answers": []}), r": .*qas\[0\]: the question has no answer"),
     ("elmo_classify", "", " has no row"),
     ("elmo_classify", {"txt": "a", "label": "a"}, ":1: there is no field text; did you mean 'txt'"),
@@ -257,6 +225,64 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     ("elmo_classify", {"text": "a", "label": " "}, ":1: label must be a label, not ' '"),
     ("elmo_classify", {"text": "a", "label": ["a"]}, r":1: label must be a label, not \['a'\]"),
 ]
+
+# Settings that cannot be, and what the message says of them.
+REFUSED_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"type": "elmo_sst", "granularity": "fine"}, "5-class, 3-class, 2-class, not 'fine'"),
+    ({"type": "elmo_sst", "min_phrase_tokens": 0}, "min_phrase_tokens must be 1 or more, not 0"),
+    ({"type": "elmo_snli", "tokens_from": "parse"}, "sentence or binary_parse, not 'parse'"),
+    ({"type": "elmo_conll", "columns": ["ner"]}, "must have 'word' exactly once, but are ner"),
+    ({"type": "elmo_conll", "tag_column": "tag"}, "must have 'tag' exactly once, but are word"),
+    ({"type": "elmo_conll", "file_scheme": "IOB2"}, "one of IOB1, BIO, BIOUL, not 'IOB2'"),
+    ({"type": "elmo_conll", "scheme": "IOB1"}, "BIO or BIOUL, not 'IOB1'"),
+    ({"type": "elmo_srl", "columns": ["word", "predicate"]}, "must have 'roles' exactly once"),
+    ({"type": "elmo_srl", "columns": ["word", "word", "roles"]}, "must have 'word' exactly once"),
+    ({"type": "elmo_srl", "columns": ["word", "roles"]}, "must have 'predicate' exactly once"),
+    ({**COREF, "columns": ["word"]}, "must have 'coreference' exactly once"),
+    ({**COREF, "columns": ["word", "word", "coreference"]}, "must have 'word' exactly once"),
+    ({**COREF, "columns": [*COREF["columns"], "speaker"]}, "must have 'speaker' exactly once"),
+    ({**COREF, "columns": [*COREF["columns"], *2 * ["roles"]]}, "must have 'roles' exactly once"),
+    ({**COREF, "wrong_mentions": "no"}, "wrong_mentions must be skip or refuse, not 'no'"),
+    ({"type": "elmo_squad", "max_passage_tokens": 0}, "max_passage_tokens must be 1 or more"),
+    ({"type": "elmo_squad", "wrong_answers": "keep"}, "must be skip or refuse, not 'keep'"),
+    *[
+        ({"type": "elmo_classify", "texts": texts}, "one or two columns")
+        for texts in ([], ["a", "a"], ["a", "b", "c"])
+    ],
+    ({"type": "elmo_classify", "max_tokens": 0}, "max_tokens must be 1 or more"),
+    ({"type": "elmo_classify", "max_sentence_tokens": 0}, "max_sentence_tokens must be 1 or"),
+    ({"type": "elmo_sentences", "max_tokens": 0}, "max_tokens must be 1 or more, not 0"),
+    *[
+        ({"type": "elmo_fraction", "reader": CONLL, "fraction": each}, "above 0 and at most 1, not")
+        for each in (0, -0.5, 1.01)
+    ],
+]
+
+
+@pytest.mark.parametrize(("params", "message"), REFUSED_SETTINGS)
+def test_settings_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        DatasetReader.from_params(Params(copy.deepcopy(params)))
+
+
+# The arguments of `text_to_instance` for a text without a word.
+WITHOUT_WORDS: list[tuple[str, tuple[Any, ...], str]] = [
+    ("elmo_sst", ([],), "at least one token"),
+    ("elmo_tag", ([],), "at least one token"),
+    ("elmo_snli", ([], [Token("a")]), "the premise is empty: it must have at least one token"),
+    ("elmo_snli", ([Token("a")], []), "the hypothesis is empty: it must have at least one token"),
+    ("elmo_squad", ("", "Owl."), "there is no word in the question"),
+    ("elmo_squad", ("Who?", " \n\u00a0"), "there is no word in the passage"),
+    ("elmo_classify", ([[]],), "at least one word"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), WITHOUT_WORDS)
+def test_a_text_without_a_word_is_refused(
+    name: str, arguments: tuple[Any, ...], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        DatasetReader.by_name(name)().text_to_instance(*arguments)
 
 
 @pytest.mark.parametrize(("reader", "content", "words"), REFUSED)
@@ -267,7 +293,10 @@ def test_what_cannot_be_read_is_refused_with_its_file_and_place(
     tmp_path: Path,
 ) -> None:
     params = {"type": reader} if isinstance(reader, str) else dict(reader)
-    suffix = "jsonl" if params["type"] == "elmo_classify" or isinstance(content, Mapping) else "txt"
+    lines = (
+        params["type"] == "elmo_classify" or params is not reader and isinstance(content, Mapping)
+    )
+    suffix = "jsonl" if lines else "txt"
     path = tmp_path / f"in.{suffix}"
     if isinstance(content, Mapping):
         content = json.dumps(content)

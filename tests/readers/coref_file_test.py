@@ -1,10 +1,7 @@
 import lzma
 from pathlib import Path
 
-import pytest
-
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.coref_file import CorefDocument, check_coref_columns, read_coref
+from elmo_tasks.readers.coref_file import CorefDocument, read_coref
 
 COLUMNS = ["word", "speaker", "coreference"]
 
@@ -61,14 +58,6 @@ def test_columns_of_conll_2012_are_read_whatever_the_number_of_predicates_is(
     assert (found.speakers, found.clusters) == (["Ann", "Ann"], [[(0, 1)]])
 
 
-def test_speakers_are_empty_where_the_file_has_none(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", document("Yes (12)"))
-
-    (found,) = read_coref(path, ["word", "coreference"])
-
-    assert (found.speakers, found.clusters) == ([""], [[(0, 1)]])
-
-
 def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -> None:
     text = document("Yes\t-\t(0)").replace("(nw/a); part 000", "letter one")
     path = tmp_path / "a.xz"
@@ -77,17 +66,6 @@ def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -
     (found,) = read_coref(path, COLUMNS)
 
     assert (found.name, found.clusters) == ("letter one", [[(0, 1)]])
-
-
-PLACES = ["part", "index", "word", "coreference"]
-
-
-def test_indices_begin_at_0_or_1_and_other_parts_than_numbers_say_nothing(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", document("- 0 a -", "- 1 b -", "", "00 1 c -"))
-
-    (found,) = read_coref(path, PLACES)
-
-    assert found.sentences == [["a", "b"], ["c"]]
 
 
 def test_mentions_with_a_wrong_bracket_can_be_left_out(tmp_path: Path) -> None:
@@ -103,18 +81,3 @@ def test_mentions_with_a_wrong_bracket_can_be_left_out(tmp_path: Path) -> None:
         "2: the bracket '(1' is not closed within the sentence",
         "6: '1)|(0)' closes 1, which is not open in the sentence",
     )
-
-
-@pytest.mark.parametrize(
-    ("columns", "complaint"),
-    [
-        (["word", "speaker"], "must have 'coreference' exactly once"),
-        (["word", "word", "coreference"], "must have 'word' exactly once"),
-        (["word", "roles", "roles", "coreference"], "must have 'roles' exactly once"),
-    ],
-)
-def test_columns_that_do_not_name_what_is_read_are_refused(
-    columns: list[str], complaint: str
-) -> None:
-    with pytest.raises(ConfigurationError, match=complaint):
-        check_coref_columns(columns)

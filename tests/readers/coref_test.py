@@ -4,9 +4,9 @@ import pytest
 from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.coref import CorefReader
 from elmo_tasks.readers.distinct_texts import DistinctTexts
+from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.label_fields import GENRES, UNKNOWN
 from elmo_tasks.readers.sentences import SentencesReader
 
@@ -46,15 +46,6 @@ def test_singletons_are_left_out_or_kept() -> None:
     assert [min(map(len, each["metadata"]["clusters"])) for each in last] == [2, 1]
 
 
-def test_document_with_one_mention_has_no_cluster(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("#begin document (nw/a); part 000\nRain (0)\n\n#end document\n")
-
-    (instance,) = CorefReader(columns=["word", "coreference"]).read(path)
-
-    assert instance["metadata"]["clusters"] == []
-
-
 def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() -> None:
     reader = CorefReader()
     instances = list(reader.read(FIXTURE))
@@ -62,19 +53,14 @@ def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() ->
     others = [reader.text_to_instance([["Yes"]], genre=genre) for genre in ("bc", "tc", None)]
 
     found = genres(others, vocab)
+    # Names that do not match have no genre.
+    part = list(CorefReader(genre_pattern="bc/(fix)").read(FIXTURE))
 
     assert vocab.get_token_to_index_vocabulary(GENRES) == {"nw": 0, "bc": 1}
     assert genres(instances, vocab) == [0, 1, 1, 0, 0]
     assert found == [1, UNKNOWN, UNKNOWN]
-
-
-def test_names_that_do_not_match_have_no_genre() -> None:
-    instances = list(CorefReader(genre_pattern="bc/(fix)").read(FIXTURE))
-
-    vocab = Vocabulary.from_instances(instances)
-
-    assert vocab.get_token_to_index_vocabulary(GENRES) == {"fix": 0}
-    assert genres(instances, vocab) == [-1, 0, 0, -1, -1]
+    assert others[0]["metadata"].metadata == {"sentences": [["Yes"]], "speakers": [""]}
+    assert genres(part, Vocabulary.from_instances(part)) == [-1, 0, 0, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -141,15 +127,6 @@ def test_wrong_mentions_are_refused_or_left_out_and_counted(
     said = [record.getMessage() for record in caplog.records]
     assert said[0].startswith(f"{path}:5: the bracket '(1' is not closed within the sentence; the")
     assert len(said) == 11 and said[-1] == f"{path}: 13 wrong mentions are left out"
-    with pytest.raises(ConfigurationError, match="wrong_mentions must be skip or refuse, not 'no'"):
-        CorefReader(wrong_mentions="no")
-
-
-def test_speakers_are_the_same_by_default() -> None:
-    instance = CorefReader().text_to_instance([["Yes", "."], ["No"]])
-
-    assert instance["metadata"]["speakers"] == ["", "", ""]
-    assert "clusters" not in instance["metadata"]
 
 
 def test_a_store_and_a_language_model_read_the_sentences_one_by_one() -> None:

@@ -3,8 +3,8 @@ from allennlp.data.fields import LabelField, ListField, TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
 from allennlp.modules.elmo import batch_to_ids
 
-from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.distinct_texts import DistinctTexts
+from elmo_tasks.readers.indexers import CharIdsIndexer
 
 
 def test_texts_in_lists_and_of_several_fields_are_found_once() -> None:

@@ -10,7 +10,6 @@ from allennlp.common import Params
 from allennlp.data import Batch, DatasetReader, Vocabulary
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
 
-from elmo_tasks.common import text_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.readers.sentences import SentencesReader, _read_whole
@@ -31,17 +30,10 @@ def read(path: Path | str, **arguments: Any) -> list[list[str]]:
     return list(SentencesReader(**arguments).sentences(str(path)))
 
 
-def test_a_sentence_is_a_line() -> None:
+def test_a_sentence_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     assert len(LINES) > 80
     assert read(FIXTURE) == LINES
-
-
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-@pytest.mark.parametrize("name", ["text.gz", "text.xz", "a-name-in-a-cache"])
-def test_packed_text_is_the_same_text_whatever_its_name(
-    pack: Any, name: str, tmp_path: Path
-) -> None:
-    assert read(written(tmp_path / name, pack(FIXTURE.read_bytes()))) == LINES
+    assert "lines" not in caplog.text
 
 
 def test_a_pattern_is_its_files_one_after_the_other(tmp_path: Path) -> None:
@@ -67,23 +59,6 @@ def test_files_are_read_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     assert list(SentencesReader(max_instances=1).sentences(pattern, [1, 0])) == [["one"]]
 
 
-def test_a_path_that_names_no_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="none"):
-        read(tmp_path / "none.txt")
-    with pytest.raises(FileNotFoundError, match=r"none\.\*"):
-        read(tmp_path / "none.*")
-
-
-def test_an_address_with_a_question_mark_is_not_a_pattern(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fetched = written(tmp_path / "0a1b", "a b\n")
-    known = {"https://host/?x=1": str(fetched), str(fetched): str(fetched)}
-    monkeypatch.setattr(text_files, "local_path", known.get)
-
-    assert read("https://host/?x=1") == [["a", "b"]]
-
-
 def test_empty_lines_are_left_out_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -91,12 +66,6 @@ def test_empty_lines_are_left_out_and_counted(
 
     assert read(path) == [["a", "b"], ["c"]]
     assert f"{path}: 3 empty lines left out, 0 lines of more than 256" in caplog.text
-
-
-def test_nothing_is_said_of_a_text_without_fault(caplog: pytest.LogCaptureFixture) -> None:
-    read(FIXTURE)
-
-    assert "lines" not in caplog.text
 
 
 def test_of_a_line_of_10_000_tokens_nothing_is_lost(
@@ -111,18 +80,6 @@ def test_of_a_line_of_10_000_tokens_nothing_is_lost(
     assert [len(piece) for piece in pieces] == 33 * [300] + [100]
     assert [word for piece in pieces for word in piece] == words
     assert "0 empty lines left out, 1 lines of more than 300 tokens cut" in caplog.text
-
-
-def test_bytes_that_are_not_utf8_are_refused_with_file_and_line(tmp_path: Path) -> None:
-    path = written(tmp_path / "text", "né\n".encode() + b"\n" + "né\n".encode("latin-1"))
-
-    with pytest.raises(ValueError, match=r"text:3: not UTF-8: .*invalid continuation byte"):
-        read(path)
-
-
-def test_a_text_of_one_sentence_or_none_is_read(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "none", "")) == []
-    assert read(written(tmp_path / "one", "Yes .")) == [["Yes", "."]]
 
 
 @pytest.mark.parametrize("max_instances", [None, 50])
@@ -181,11 +138,6 @@ def test_an_instance_has_the_boundaries_of_allennlps_character_mapper() -> None:
     assert word[:4] == [259, ord("a") + 1, 260, 261]
 
 
-def test_pieces_have_a_token_at_least() -> None:
-    with pytest.raises(ConfigurationError, match="max_tokens must be 1 or more, not 0"):
-        SentencesReader(max_tokens=0)
-
-
 def task_sentences(task: str, path: Path, **arguments: Any) -> list[str]:
     reader = tiny(task, "paper")
     params = reader.get("validation_dataset_reader") or reader["dataset_reader"]
@@ -203,14 +155,6 @@ def test_each_text_of_a_pair_is_read_once_as_its_tokens() -> None:
     # The tokens of a text are its characters, cut at more places.
     texts = {pair[name].replace(" ", "") for pair in labelled for name in SNLI_FIELDS}
     assert len(found) == len(texts) and set(found) == texts
-
-
-def test_of_sst_whole_sentences_are_read() -> None:
-    path = ROOT / "fixtures" / "sst.txt"
-
-    found = task_sentences("sst", path)
-
-    assert len(found) == len(set(path.read_text(encoding="utf-8").split("\n")) - {""})
 
 
 def test_only_the_fields_asked_for_are_read() -> None:

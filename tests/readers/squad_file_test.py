@@ -2,8 +2,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from elmo_tasks.readers.squad_file import Answer, parse_squad, read_squad
+from elmo_tasks.readers.squad_file import Answer, Passage, parse_squad, read_squad
+from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "squad.json"
 
@@ -60,45 +63,45 @@ def test_answer_is_in_the_passage_at_its_start_alone(answer: Answer, right: bool
     assert answer.is_in("The owl sleeps.") == right
 
 
-@pytest.mark.parametrize(
-    ("shape", "complaint"),
-    [
-        ([], "the file: expected an object with 'data', but got \\[\\]"),
-        ({"articles": []}, "the file: expected an object with 'data', .* with 'articles'"),
-        ({"data": {}}, "data: expected a list, but got an object with nothing"),
-        ({"data": ["x"]}, r"data\[0\]: expected an object with 'paragraphs', but got 'x'"),
-        (content(context=5, qas=[question()]), r"data\[0\].paragraphs\[0\].context: expected a st"),
-        (content("x"), r"paragraphs\[0\].qas\[0\]: expected an object with 'id', but got 'x'"),
-        (content({**question(), "id": 5}), r"qas\[0\].id: expected a string, but got 5"),
-        (content(question(answers=None)), r"qas\[0\].answers: expected a list, but got None"),
-        (
-            content(question(answers=[{"text": "owl"}])),
-            r"qas\[0\].answers\[0\]: expected an object with 'answer_start', .* with 'text'",
-        ),
-        (
-            content(question(answers=[{"text": "owl", "answer_start": "4"}])),
-            r"answers\[0\].answer_start: expected a whole number, but got '4'",
-        ),
-        (
-            content(question(answers=[{"text": "owl", "answer_start": True}])),
-            r"answer_start: expected a whole number, but got True",
-        ),
-        (content(question(is_impossible=0)), "is_impossible: expected true or false, but got 0"),
-        (content(question(question=" \n")), r"qas\[0\].question: there is no word in ' \\n'"),
-        (content(question(), context=""), r"paragraphs\[0\].context: there is no word in ''"),
-        (
-            content(question("7"), question("8"), question("7")),
-            r"qas\[2\].id: '7' is also the id of data\[0\].paragraphs\[0\].qas\[0\]",
-        ),
-    ],
+TEXT = "In  the 1920s,\u00a0Café Zoë\u202f🍲 opened."
+
+
+def passage(text: str = TEXT) -> Passage:
+    return Passage.of(text, SplittingTokenizer().tokenize(text))
+
+
+def test_answer_on_token_edges_comes_back_as_the_same_text() -> None:
+    for answer in ("the 1920s", "Café Zoë", "Zoë\u202f🍲", "🍲", ",\u00a0Café", "opened", TEXT):
+        start = TEXT.index(answer)
+        tokens = passage().tokens_of(start, start + len(answer))
+        assert tokens is not None and passage().text_of(*tokens) == answer
+
+
+def test_answer_inside_a_token_is_all_tokens_that_it_overlaps() -> None:
+    start = TEXT.index("920")
+
+    assert passage().tokens_of(start, start + 3) == (2, 2)
+    assert passage().text_of(2, 2) == "1920s"
+    assert passage().characters_of(2, 2) == (start - 1, start + 4)
+
+
+def test_characters_that_no_token_covers_have_no_tokens() -> None:
+    assert passage().tokens_of(2, 4) is None
+    assert passage().tokens_of(len(TEXT), len(TEXT) + 3) is None
+
+
+@given(
+    st.text(alphabet=" ab-\u00a0é🍲'", max_size=20),
+    st.integers(0, 20),
+    st.integers(1, 20),
 )
-def test_other_shape_is_refused_with_its_place(shape: Any, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        parse_squad(shape)
+def test_tokens_are_those_that_a_search_finds(text: str, start: int, length: int) -> None:
+    tokens = SplittingTokenizer().tokenize(text)
+    overlapping = [
+        index
+        for index, token in enumerate(tokens)
+        if set(range(token.idx, token.idx_end)) & set(range(start, start + length))
+    ]
+    expected = (overlapping[0], overlapping[-1]) if overlapping else None
 
-
-def test_long_value_is_shown_in_part() -> None:
-    with pytest.raises(ValueError) as error:
-        parse_squad({"data": "x" * 1000})
-
-    assert len(str(error.value)) < 150
+    assert Passage.of(text, tokens).tokens_of(start, start + length) == expected

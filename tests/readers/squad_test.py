@@ -7,8 +7,6 @@ import pytest
 from allennlp.data import Instance, Vocabulary
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.fraction import FractionReader
 from elmo_tasks.readers.squad import SquadReader
 from elmo_tasks.readers.squad_file import read_squad
 
@@ -70,12 +68,19 @@ def test_label_is_the_answer_that_is_given_most_often_as_the_raw_text_has_it() -
     assert answer(instances["cafe-3"]) == "4\u00a0€"
 
 
-def test_label_is_the_most_frequent_answer_and_not_the_first(tmp_path: Path) -> None:
-    answers = [("The owl", 0), ("owl that sleeps", 4), ("Barn-2", 23), ("owl that sleeps", 4)]
+def test_what_is_left_out_is_counted_and_the_label_is_the_most_frequent_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    answers = [("The owl", 0), ("owl that sleeps", 4), ("arn", 24), ("owl that sleeps", 4)]
+    impossible = question("2", [], is_impossible=True, plausible_answers=[])
+    path = written(tmp_path, question("1", answers, is_impossible=False), impossible)
 
-    instances = read(SquadReader(), written(tmp_path, question(answers=answers)))
+    instances = read(SquadReader(), path)
 
-    assert answer(instances["1"]) == "owl that sleeps"
+    assert list(instances) == ["1"] and answer(instances["1"]) == "owl that sleeps"
+    assert "1 questions read; questions left out: 1 impossible" in caplog.text
+    assert "1 answers are not whole tokens" in caplog.text
 
 
 def test_questions_about_a_passage_share_its_tokens() -> None:
@@ -89,16 +94,6 @@ def test_questions_about_a_passage_share_its_tokens() -> None:
     tensors = instances["mill-4"].as_tensor_dict()
 
     assert tensors["passage"]["elmo"]["elmo_tokens"].size(0) == len(instances["mill-1"]["passage"])
-
-
-def test_what_was_read_and_left_out_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-
-    list(SquadReader().read(FIXTURE))
-
-    # The answer "1920" is a part of the token "1920s".
-    assert "13 questions read; questions left out: 0 impossible" in caplog.text
-    assert "1 answers are not whole tokens" in caplog.text
 
 
 def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
@@ -122,24 +117,6 @@ def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
     assert instances["either"]["metadata"]["answers"] == ["hears well", "sleeps"]
 
 
-def test_predictor_has_no_limit() -> None:
-    instance = SquadReader(max_passage_tokens=3).text_to_instance("Who?", PASSAGE)
-
-    assert len(instance["passage"]) == 11
-    assert instance["metadata"].metadata.keys() == {"id", "passage"}
-
-
-def test_impossible_questions_are_left_out_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    impossible = question("2", [], is_impossible=True, plausible_answers=[])
-    path = written(tmp_path, question("1", is_impossible=False), impossible)
-
-    assert list(read(SquadReader(), path)) == ["1"]
-    assert "left out: 1 impossible" in caplog.text
-
-
 WRONG = [("owl", 5), ("owl", -5), ("owl", 500), ("", 4), (" ", 3), ("Owl", 4)]
 
 
@@ -157,60 +134,14 @@ def test_wrong_answer_is_named_counted_and_passed_over(
     assert f"is not at its answer_start {wrong[1]}" in caplog.text
     assert "1 without a right answer" in caplog.text
     assert "2 wrong answers left out" in caplog.text
+    complaint = r"squad.json: data\[0\].paragraphs\[0\].qas\[0\]: question 'bad': the answer"
+    with pytest.raises(ValueError, match=complaint):
+        list(SquadReader(wrong_answers="refuse").read(path))
+    # The passage is shown from there: as many characters as the answer has, and ten more.
+    shown = PASSAGE[max(wrong[1], 0) :][: len(wrong[0]) + 10]
+    assert f"where the passage has {shown!r};" in caplog.text
     # The metric gets all answers but "", which would make every empty prediction right.
     assert instances["good"]["metadata"]["answers"] == [text for text in (wrong[0], "owl") if text]
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_answer_is_refused_where_that_is_asked_for(
-    tmp_path: Path, wrong: tuple[str, int]
-) -> None:
-    path = written(tmp_path, question("good"), question("bad", [wrong]))
-    complaint = r"squad.json: data\[0\].paragraphs\[0\].qas\[1\]: question 'bad': the answer"
-
-    with pytest.raises(ValueError, match=complaint):
-        list(SquadReader(wrong_answers="refuse").read(path))
-
-
-def test_a_wrong_answer_is_shown_beside_what_the_passage_has_there(tmp_path: Path) -> None:
-    path = written(tmp_path, question("bad", [("owl", 5)]))
-    # As many characters as the answer has, and ten more.
-    complaint = "not at its answer_start 5, where the passage has 'wl that sleep'"
-
-    with pytest.raises(ValueError, match=complaint):
-        list(SquadReader(wrong_answers="refuse").read(path))
-
-
-def test_question_without_an_answer_is_refused_with_its_place(tmp_path: Path) -> None:
-    path = written(tmp_path, question("1", []))
-
-    with pytest.raises(ValueError, match=r"squad.json: data.*qas\[0\]: the question has no answer"):
-        list(SquadReader().read(path))
-
-
-@pytest.mark.parametrize(("asked", "passage"), [("", "Owl."), ("Who?", " \n\u00a0")])
-def test_text_without_a_word_is_refused(asked: str, passage: str) -> None:
-    with pytest.raises(ValueError, match="there is no word in the (question|passage)"):
-        SquadReader().text_to_instance(asked, passage)
-
-
-@pytest.mark.parametrize(
-    ("setting", "complaint"),
-    [
-        ({"max_passage_tokens": 0}, "max_passage_tokens must be 1 or more, not 0"),
-        ({"wrong_answers": "keep"}, "wrong_answers must be skip or refuse, not 'keep'"),
-    ],
-)
-def test_setting_that_cannot_be_is_refused(setting: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ConfigurationError, match=complaint):
-        SquadReader(**setting)
-
-
-def test_a_fraction_is_one_of_questions() -> None:
-    half = list(FractionReader(SquadReader(), 0.5).read(FIXTURE))
-
-    assert len(half) == 6
-    assert all(answer(instance) for instance in half)
 
 
 @pytest.mark.parametrize("path", [FIXTURE, ROOT / "data" / "squad" / "dev-v1.1.json"])

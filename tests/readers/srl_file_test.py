@@ -2,9 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.entities import Entity
-from elmo_tasks.readers.srl_file import Predicate, SrlSentence, check_srl_columns, read_srl
+from elmo_tasks.readers.srl_file import Predicate, SrlSentence, read_srl
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
 CONLL_2005 = ["word", "predicate", "roles"]
@@ -90,12 +89,3 @@ def test_file_is_a_stream(tmp_path: Path) -> None:
     assert next(sentences).predicates == [Predicate(0, [Entity("V", 0, 1)])]
     with pytest.raises(ValueError, match="srl.txt:3"):
         next(sentences)
-
-
-@pytest.mark.parametrize("missing", CONLL_2005)
-def test_columns_must_have_each_needed_name_once(missing: str) -> None:
-    check_srl_columns(["x", *CONLL_2005])
-
-    for columns in ([name for name in CONLL_2005 if name != missing], [*CONLL_2005, missing]):
-        with pytest.raises(ConfigurationError, match=f"must have '{missing}' exactly once"):
-            check_srl_columns(columns)

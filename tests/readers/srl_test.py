@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 from allennlp.data import Batch, Instance, Token, Vocabulary
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.predicate_field import PredicateWords
 from elmo_tasks.readers.srl import SrlReader
@@ -174,8 +173,3 @@ def test_instances_for_a_prediction_have_no_labels() -> None:
     assert instance["predicate"].sequence_index == 1
     assert instance["metadata"].metadata == {"tokens": ["rain", "fell"], "predicate": 1}
     assert SrlReader().text_to_instances(tokens, []) == []
-
-
-def test_columns_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="must have 'roles' exactly once"):
-        SrlReader(columns=["word", "predicate"])

@@ -5,7 +5,6 @@ import pytest
 from allennlp.data import Batch, Instance, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.tag import TagReader
@@ -36,24 +35,6 @@ def test_spans_are_learnt_in_BIOUL_whatever_the_file_has() -> None:
     instances = list(TagReader(column="misc", spans=True).read(FIXTURE))
 
     assert instances[4]["tags"].labels == ["U-NAME", "O", "O", "O", "O", "O"]
-
-
-def test_a_tag_that_is_none_of_spans_is_named_with_its_line() -> None:
-    with pytest.raises(ValueError, match="tag.conllu:3: 'DET' is not a tag of IOB1 or BIO"):
-        list(TagReader(column="upos", spans=True).read(FIXTURE))
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ({"tokens": ["Rain"], "tags": ["N"]}, {"tokens": ["Rain"]}),
-        ({"text": "Rain", "spans": []}, {"sentence": "Rain"}),
-        ({"sentence": "Rain"}, {"sentence": "Rain"}),
-        ({"words": "Rain"}, {"words": "Rain"}),
-    ],
-)
-def test_a_row_of_the_training_is_an_input_without_its_tags(row: Any, expected: Any) -> None:
-    assert TagReader().asked(row) == expected
 
 
 ENTITIES = Path(__file__).parents[2] / "fixtures" / "ner.txt"
@@ -170,29 +151,3 @@ def test_tag_that_only_the_validation_data_has_is_known_if_its_type_is(tmp_path:
     tags = instance["tags"].as_tensor({"num_tokens": 3}).tolist()
     names = [vocab.get_token_from_index(tag, "labels") for tag in tags]
     assert names == ["B-LOC", "I-LOC", "L-LOC"]
-
-
-def test_empty_sentence_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one token"):
-        TagReader.of_entities().text_to_instance([])
-
-
-def test_settings_that_cannot_be_are_refused() -> None:
-    with pytest.raises(
-        ConfigurationError, match="the columns must have 'word' exactly once, but are token"
-    ):
-        TagReader.of_entities(columns=["token", "ner"])
-    with pytest.raises(
-        ConfigurationError, match="the columns must have 'tag' exactly once, but are word"
-    ):
-        TagReader.of_entities(tag_column="tag")
-    with pytest.raises(ConfigurationError, match="one of IOB1, BIO, BIOUL, not 'IOB2'"):
-        TagReader.of_entities(file_scheme="IOB2")
-    with pytest.raises(ConfigurationError, match="BIO or BIOUL, not 'IOB1'"):
-        TagReader.of_entities(scheme="IOB1")
-
-
-def test_sentence_of_two_thousand_tokens_is_one_instance(tmp_path: Path) -> None:
-    path = written(tmp_path, "Oslo I-LOC\nand O\n" * 1000)
-
-    assert sentences(two_columns(), path) == [(["Oslo", "and"] * 1000, ["U-LOC", "O"] * 1000)]

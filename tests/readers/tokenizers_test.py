@@ -99,10 +99,6 @@ def test_tokens_cover_every_character_but_white_space_once(text: str) -> None:
         assert token.text == rewritten.get(raw, raw) != ""
 
 
-def test_it_is_found_by_its_name() -> None:
-    assert Tokenizer.by_name("elmo_splitting") is SplittingTokenizer
-
-
 TEXT = "The soup was cold.\n\nWhy?  It had stood there for an hour."
 SENTENCES = ["The soup was cold .", "Why ?", "It had stood there for an hour ."]
 

@@ -4,7 +4,7 @@ from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
 
 from elmo_tasks.analysis.errors.read_cases import _count
-from elmo_tasks.readers.word_indexers import FoldedIdTokenIndexer, KnownCaseTokenIndexer
+from elmo_tasks.readers.indexers import FoldedIdTokenIndexer, KnownCaseTokenIndexer
 
 VOCAB = Vocabulary(tokens_to_add={"tokens": ["two", "men", "Rome", "0000"]})
 WORDS = ["Two", "men", "Rome", "rome", "Ducks", "1996", "two", "cats"]

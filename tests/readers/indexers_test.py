@@ -1,0 +1,128 @@
+import pickle
+from collections import defaultdict
+from typing import Any
+
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.data import Batch, Instance, Token, TokenIndexer, Vocabulary
+from allennlp.data.fields import TextField
+from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
+
+from elmo_tasks.readers.indexers import CharIdsIndexer
+from elmo_tasks.readers.text_reader import TextReader
+
+SENTENCES = [["It", "was", "good"], ["<S>", "¡", "x" * 60, "", "so", "</S>"], ["good"]]
+
+
+def char_ids(indexer: TokenIndexer) -> torch.Tensor:
+    fields = [TextField([Token(word) for word in words], {"elmo": indexer}) for words in SENTENCES]
+    batch = Batch([Instance({"tokens": field}) for field in fields])
+    batch.index_instances(Vocabulary())
+    return batch.as_tensor_dict()["tokens"]["elmo"]["elmo_tokens"]
+
+
+def test_char_ids_of_a_batch_are_those_of_allennlps_indexer() -> None:
+    assert torch.equal(char_ids(CharIdsIndexer()), char_ids(ELMoTokenCharactersIndexer()))
+
+
+def test_char_ids_stay_right_when_the_words_that_are_kept_are_forgotten(monkeypatch) -> None:
+    monkeypatch.setattr("elmo_tasks.readers.indexers._MAX_WORDS", 1)
+
+    assert torch.equal(char_ids(CharIdsIndexer()), char_ids(ELMoTokenCharactersIndexer()))
+
+
+def test_empty_text_has_padding_only() -> None:
+    indexer = TokenIndexer.by_name("elmo_char_ids")()
+
+    tensors = indexer.as_padded_tensor_dict(indexer.get_empty_token_list(), {"elmo_tokens": 2})
+
+    assert torch.equal(tensors["elmo_tokens"], torch.zeros(2, 50, dtype=torch.long))
+
+
+def test_an_indexer_that_read_text_is_equal_to_a_new_one_and_is_sent_without_the_words() -> None:
+    indexer = CharIdsIndexer()
+    unused = len(pickle.dumps(indexer))
+    char_ids(indexer)
+
+    assert indexer == CharIdsIndexer()
+    assert len(pickle.dumps(indexer)) == unused
+
+
+VOCAB = Vocabulary({"tokens": {"owl": 1}, "labels": {"owl": 1}})
+
+
+def ids(kind: str, *words: str, **params: str | None) -> list[int]:
+    indexer = TokenIndexer.from_params(Params({"type": kind, **params}))
+    return indexer.tokens_to_indices([Token(word, text_id=7) for word in words], VOCAB)["tokens"]
+
+
+@pytest.mark.parametrize("kind", ["elmo_folded_id", "elmo_known_case_id"])
+def test_a_word_is_never_padding(kind: str) -> None:
+    unknown, owl, padding, named_unknown = ids(kind, "emu", "owl", "@@PADDING@@", "@@UNKNOWN@@")
+
+    assert padding == named_unknown == unknown == VOCAB.get_token_index("emu") == 1
+    assert owl == VOCAB.get_token_index("owl")
+
+
+def test_our_readers_read_a_single_id_so() -> None:
+    indexer = SingleIdTokenIndexer(namespace=None, feature_name="text_id")
+
+    reader = TextReader({"tokens": SingleIdTokenIndexer(), "other": indexer})
+
+    tokens = [Token("owl", text_id=7), Token("@@PADDING@@", text_id=8)]
+    assert reader.token_indexers["tokens"].tokens_to_indices(tokens, VOCAB)["tokens"] == [2, 1]
+    assert indexer.tokens_to_indices(tokens, VOCAB)["tokens"] == [7, 8]
+
+
+# The parameters of an indexer, words, their counts, and the words of the vocabulary that are found.
+COUNTED = [
+    (
+        {"type": "elmo_folded_id", "lowercase_tokens": True},
+        "1996 1997 10-K Oslo oslo",
+        {"0000": 2, "00-k": 1, "oslo": 2},
+        "0000 0000 00-k oslo oslo",
+    ),
+    (
+        {"type": "elmo_known_case_id"},
+        "Owl owl OWL 7",
+        {"Owl": 1, "owl": 3, "OWL": 1, "7": 1},
+        "Owl owl OWL 7",
+    ),
+    (
+        {"type": "elmo_known_case_id", "lowercase_tokens": True},
+        "Owl owl",
+        {"owl": 2},
+        "owl owl",
+    ),
+]
+
+
+@pytest.mark.parametrize(("params", "words", "counts", "found"), COUNTED)
+def test_words_are_counted_and_found_in_one_form(
+    params: dict[str, Any], words: str, counts: dict[str, int], found: str
+) -> None:
+    indexer = TokenIndexer.from_params(Params({**params, "namespace": "words"}))
+    counter: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    tokens = list(map(Token, words.split()))
+    for token in tokens:
+        indexer.count_vocab_items(token, counter)
+    vocab = Vocabulary(counter)
+
+    indices = indexer.tokens_to_indices(tokens, vocab)["tokens"]
+
+    assert counter == {"words": counts}
+    assert [vocab.get_token_from_index(index, "words") for index in indices] == found.split()
+    # The token keeps its text for other indexers.
+    assert [token.text for token in tokens] == words.split()
+
+
+def test_a_word_that_the_vocabulary_lacks_is_its_lower_case_or_unknown() -> None:
+    vocab = Vocabulary({"tokens": {"Owl": 1, "owl": 1, "barn": 1, "Newt": 1}})
+    indexer = TokenIndexer.by_name("elmo_known_case_id")()
+    words = list(map(Token, "Owl OWL owl Barn Emu Newt".split()))
+
+    ids = indexer.tokens_to_indices(words, vocab)["tokens"]
+
+    found = [vocab.get_token_from_index(index) for index in ids]
+    assert found == "Owl owl owl barn @@UNKNOWN@@ Newt".split()
