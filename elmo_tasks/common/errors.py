@@ -29,10 +29,13 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ConfigurationError(f"{name} must be {known}, not {value!r}")
 
 
-def check_positive(name: str, number: int | None) -> None:
-    """Raises `ConfigurationError` if the number of a setting is below 1. `None` means no limit."""
-    if number is not None and number < 1:
-        raise ConfigurationError(f"{name} must be 1 or more, not {number}")
+def check_positive(name: str, number: int | None, least: int = 1) -> None:
+    """
+    Raises `ConfigurationError` unless the number of a setting is a whole number of at least
+    `least`. `None` means no limit.
+    """
+    if number is not None and (type(number) is not int or number < least):
+        raise ConfigurationError(f"{name} must be {least} or more, not {number!r}")
 
 
 def has_allennlp() -> bool:

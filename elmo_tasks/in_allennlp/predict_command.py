@@ -14,8 +14,9 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError, raised_here
 from elmo_tasks.common.printable import printable
+from elmo_tasks.common.records import Record
 from elmo_tasks.in_allennlp.config_names import configs_by_name
-from elmo_tasks.predictors.text_inputs import LocatedInput, read_inputs
+from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 
@@ -82,13 +83,13 @@ class PredictManager(_PredictManager):
         if isinstance(self._predictor, TextPredictor) and self._predictor.format is None:
             self._predictor.format = "json" if inputs.are_json else "text"
         index = 0
-        for group in groups_of(inputs.located, self._batch_size):
+        for group in groups_of(inputs.records, self._batch_size):
             with _named(inputs.name, group):
-                answers = list(self._predict_json([each.json for each in group]))
+                answers = list(self._predict_json([each.values for each in group]))
             for each, answer in zip(group, answers, strict=True):
                 if isinstance(self._predictor, TextPredictor) and self._predictor.format == "text":
-                    answer = _with_fields(answer, self._predictor.further_fields(each.json))
-                self._maybe_print_to_console_and_file(index, answer, json.dumps(each.json))
+                    answer = _with_fields(answer, self._predictor.further_fields(each.values))
+                self._maybe_print_to_console_and_file(index, answer, json.dumps(each.values))
                 index += 1
         if self._output_file is not None:
             self._output_file.close()
@@ -115,7 +116,7 @@ def _with_fields(text: str, fields: JsonDict) -> str:
 
 
 @contextmanager
-def _named(name: str, group: list[LocatedInput]) -> Iterator[None]:
+def _named(name: str, group: list[Record]) -> Iterator[None]:
     """
     Puts the file and the lines of a batch before the message of a `ValueError`, if this package
     raised the error to refuse an input. Other errors may be bugs, and stay as they are.
@@ -127,6 +128,6 @@ def _named(name: str, group: list[LocatedInput]) -> Iterator[None]:
     except ValueError as error:
         if not raised_here(error):
             raise
-        first, last = group[0].line_number, group[-1].line_number
+        first, last = group[0].line, group[-1].line
         lines = str(first) if first == last else f"{first}-{last}"
         raise ValueError(f"{name}:{lines}: {error}") from error

@@ -10,7 +10,7 @@ from allennlp.data.tokenizers import Token
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.json_text import check_characters
+from elmo_tasks.predictors.inputs import check_texts, given_words
 from elmo_tasks.predictors.label_predictor import LabelPredictor
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.readers.classify import SEVERAL, TEXT_FIELDS, ClassifyReader
@@ -47,20 +47,12 @@ class ClassifyPredictor(LabelPredictor):
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         cut = self._dataset_reader.sentences
-        texts: list[list[list[Token]]]
-        match json_dict:
-            case {"tokens": [*words]} if len(self.input_names) == 1 and all(
-                isinstance(word, str) and word.strip() for word in words
-            ):
-                check_characters(" ".join(words))
-                texts = [cut.of_words(words)]
-            case dict() if all(isinstance(json_dict.get(name), str) for name in self.input_names):
-                for name in self.input_names:
-                    check_characters(json_dict[name])
-                texts = [cut.of_text(json_dict[name]) for name in self.input_names]
-            case _:
-                names = ", ".join(f'"{name}": "raw text"' for name in self.input_names)
-                raise ValueError(f"expected {{{names}}}, but got {json_dict!r:.200}")
+        words = given_words(json_dict) if self.other_names else None
+        if words is not None:
+            texts = [cut.of_words(words)]
+        else:
+            check_texts(json_dict, self.input_names)
+            texts = [cut.of_text(json_dict[name]) for name in self.input_names]
         if not all(texts):
             raise ValueError("there is no word in the text")
         return self._dataset_reader.text_to_instance(texts)

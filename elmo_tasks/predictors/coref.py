@@ -7,14 +7,11 @@ from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.json_text import check_characters
-from elmo_tasks.models.coref_resolver import CorefMention, CorefResolver
-from elmo_tasks.predictors.inputs import joined_tokens, span_of
+from elmo_tasks.predictors.inputs import are_words, joined_tokens, span_of
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.spacy_pipeline import split_sentences
-
-# The most words, padding included, of the documents that the model reads at a time.
-_MAX_WORDS = 4096
+from elmo_tasks.readers.tokenizers import tokens_of
 
 
 class _Document(NamedTuple):
@@ -66,7 +63,7 @@ class CorefPredictor(TextPredictor):
         drawing="coreference",
         compared="links",
     )
-    _model: CorefResolver
+    max_tokens = 4096
 
     def readable(self, answer: JsonDict) -> list[str]:
         return [one_line(answer["document"])] + [
@@ -74,21 +71,41 @@ class CorefPredictor(TextPredictor):
             for cluster in answer["clusters"]
         ]
 
-    def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        documents = [self._document(each) for each in inputs]
-        instances = [
-            self._dataset_reader.text_to_instance(
-                [[token.ensure_text() for token in each] for each in document.sentences],
-                _speakers(asked, document.sentences),
-                asked.get("genre"),
-            )
-            for asked, document in zip(inputs, documents)
-        ]
-        return list(map(_answer, documents, self.outputs(instances, _MAX_WORDS)))
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        metadata = instance["metadata"].metadata
+        # Documents that the reader read from a file have sentences, but no raw text.
+        document = metadata.get("document") or _joined(metadata["sentences"])
+        indices = [index for index, each in enumerate(document.sentences) for _ in each]
+        tokens = [token for sentence in document.sentences for token in sentence]
+        return {
+            "document": document.text,
+            "sentences": [[token.text for token in each] for each in document.sentences],
+            "clusters": [
+                [
+                    {
+                        "sentence": indices[mention.start],
+                        **span_of(document.text, tokens, mention.start, mention.end),
+                        "antecedent": mention.antecedent,
+                        "probability": mention.probability,
+                    }
+                    for mention in cluster
+                ]
+                for cluster in output["clusters"]
+            ],
+        }
 
-    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        documents = [_joined(instance["metadata"]["sentences"]) for instance in instances]
-        return list(map(_answer, documents, self.outputs(instances, _MAX_WORDS)))
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        document = self._document(json_dict)
+        genre = json_dict.get("genre")
+        if genre is not None and not isinstance(genre, str):
+            raise ValueError(f"genre must be text, but is {genre!r:.200}")
+        instance = self._dataset_reader.text_to_instance(
+            [[token.ensure_text() for token in each] for each in document.sentences],
+            _speakers(json_dict, document.sentences),
+            genre,
+        )
+        instance["metadata"].metadata["document"] = document
+        return instance
 
     def _document(self, inputs: Any) -> _Document:
         match inputs:
@@ -96,9 +113,10 @@ class CorefPredictor(TextPredictor):
                 ("sentences", "speakers")
             ):
                 check_characters(text)
-                document = _Document(text, self._sentences(text))
+                sentences = split_sentences(text, self._dataset_reader.language)
+                document = _Document(text, list(map(tokens_of, sentences)))
             case {"sentences": [*sentences], **others} if "document" not in others and all(
-                map(_is_sentence, sentences)
+                sentence and are_words(sentence) for sentence in sentences
             ):
                 document = _joined(sentences)
                 check_characters(document.text)
@@ -108,36 +126,15 @@ class CorefPredictor(TextPredictor):
                     '[["one", "word", "each"]]}, optionally with "speakers" and "genre", but got '
                     f"{inputs!r:.200}"
                 )
-        genre = inputs.get("genre")
-        if genre is not None and not isinstance(genre, str):
-            raise ValueError(f"genre must be text, but is {genre!r:.200}")
         if not document.sentences:
             raise ValueError("there is no word in the document")
         return document
-
-    def _sentences(self, text: str) -> list[list[Token]]:
-        return [
-            [
-                Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
-                for token in sentence
-                if not token.is_space
-            ]
-            for sentence in split_sentences(text, self._dataset_reader.language)
-        ]
 
 
 def _joined(sentences: Sequence[Sequence[str]]) -> _Document:
     words = [word for sentence in sentences for word in sentence]
     tokens = iter(joined_tokens(words))
     return _Document(" ".join(words), [[next(tokens) for _ in each] for each in sentences])
-
-
-def _is_sentence(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) > 0
-        and all(isinstance(word, str) and word.strip() for word in value)
-    )
 
 
 def _speakers(inputs: JsonDict, sentences: list[list[Token]]) -> list[str] | None:
@@ -153,27 +150,3 @@ def _speakers(inputs: JsonDict, sentences: list[list[Token]]) -> list[str] | Non
             "speaker for each sentence"
         )
     return [speaker for speaker, sentence in zip(speakers, sentences) for _ in sentence]
-
-
-def _answer(document: _Document, output: dict[str, Any]) -> JsonDict:
-    tokens = [token for sentence in document.sentences for token in sentence]
-    indices = [index for index, sentence in enumerate(document.sentences) for _ in sentence]
-    return {
-        "document": document.text,
-        "sentences": [[token.text for token in sentence] for sentence in document.sentences],
-        "clusters": [
-            [
-                {"sentence": indices[mention.start], **_mention(document.text, tokens, mention)}
-                for mention in cluster
-            ]
-            for cluster in output["clusters"]
-        ],
-    }
-
-
-def _mention(text: str, tokens: list[Token], mention: CorefMention) -> JsonDict:
-    return {
-        **span_of(text, tokens, mention.start, mention.end),
-        "antecedent": mention.antecedent,
-        "probability": mention.probability,
-    }

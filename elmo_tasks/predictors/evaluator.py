@@ -62,7 +62,4 @@ class ElmoEvaluator(SimpleEvaluator):
 
 def _lines(predictor: Predictor, instances: Iterable[Instance]) -> Iterable[str]:
     for group in lazy_groups_of(instances, _GROUP):
-        for answer in predictor.predict_batch_instance(group):
-            # In a batch of one, the loss would become an output of the instance.
-            answer.pop("loss", None)
-            yield predictor.dump_line(answer)
+        yield from map(predictor.dump_line, predictor.predict_batch_instance(group))

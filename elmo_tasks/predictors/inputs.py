@@ -22,40 +22,52 @@ class SentenceInput(NamedTuple):
 
 
 def sentence_input(
-    inputs: Any, tokenize: Callable[[str], list[Token]], options: tuple[str, ...] = ()
+    inputs: Any, tokenize: Callable[[str], list[Token]], names: tuple[str, ...] = ("sentence",)
 ) -> SentenceInput:
     """
-    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`.
-    Both may have further fields.
+    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`. An
+    input may have further fields. If it has both, the tokens count.
 
     # Parameters
 
     inputs: The input in JSON.
     tokenize: The function that cuts raw text into tokens.
-    options: Other fields that the caller reads. Each of them requires the fields before it. The
-        values are not checked.
+    names: The names that the field of the raw text may have.
 
     # Raises
 
     `ValueError`: The input has another form or no word.
     """
-    match inputs:
-        case {"sentence": str(text), **others} if _may_be(others, options):
-            check_characters(text)
-            tokens = tokenize(text)
-        case {"tokens": [*words], **others} if _may_be(others, options) and all(
-            map(_is_word, words)
-        ):
-            text, tokens = " ".join(words), joined_tokens(words)
-            check_characters(text)
-        case _:
-            raise ValueError(
-                'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}'
-                f"{_describe(options)}, but got {inputs!r:.200}"
-            )
+    words = given_words(inputs)
+    if words is None:
+        known = [name for name in names if isinstance(inputs, dict) and name in inputs]
+        name = known[0] if known else names[0]
+        check_texts(inputs, (name,), ' or {"tokens": ["one", "word", "each"]}')
+        text, tokens = inputs[name], tokenize(inputs[name])
+    else:
+        text, tokens = " ".join(words), joined_tokens(words)
     if not tokens:
         raise ValueError("there is no word in the sentence")
     return SentenceInput(text, tokens)
+
+
+def given_words(inputs: Any) -> list[str] | None:
+    """
+    Returns the words of `{"tokens": ["one", "word", "each"]}`, or `None` if the input has no
+    tokens. Raises `ValueError` if the tokens are no words.
+    """
+    if not isinstance(inputs, dict) or "tokens" not in inputs:
+        return None
+    words = inputs["tokens"]
+    if not are_words(words):
+        raise ValueError(f"tokens must be a list of words, but is {words!r:.200}")
+    check_characters(" ".join(words))
+    return words
+
+
+def are_words(value: object) -> bool:
+    """Returns whether a value of JSON is a list of words, none of them blank."""
+    return isinstance(value, list) and all(isinstance(each, str) and each.strip() for each in value)
 
 
 def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
@@ -68,15 +80,13 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
     names: The keys.
     alternative: The words in the message for another form of input that the caller accepts.
     """
-    match inputs:
-        case dict() if all(isinstance(inputs.get(name), str) for name in names):
-            for name in names:
-                check_characters(inputs[name])
-                if not inputs[name].strip():
-                    raise ValueError(f"there is no word in the {name}")
-        case _:
-            expected = ", ".join(f'"{name}": "raw text"' for name in names)
-            raise ValueError(f"expected {{{expected}}}{alternative}, but got {inputs!r:.200}")
+    if not isinstance(inputs, dict) or not all(isinstance(inputs.get(each), str) for each in names):
+        expected = ", ".join(f'"{name}": "raw text"' for name in names)
+        raise ValueError(f"expected {{{expected}}}{alternative}, but got {inputs!r:.200}")
+    for name in names:
+        check_characters(inputs[name])
+        if not inputs[name].strip():
+            raise ValueError(f"there is no word in the {name}")
 
 
 def joined_tokens(words: Iterable[str]) -> list[Token]:
@@ -92,20 +102,3 @@ def span_of(text: str, tokens: Sequence[Token], first: int, stop: int) -> JsonDi
     """Returns the tokens `first` to `stop - 1` of a text in the form of an answer."""
     start, end = tokens[first].idx, tokens[stop - 1].idx_end
     return {"text": text[start:end], "tokens": [first, stop], "characters": [start, end]}
-
-
-def _may_be(others: JsonDict, options: tuple[str, ...]) -> bool:
-    given = [option for option in options if option in others]
-    return given == list(options[: len(given)]) and others.keys().isdisjoint(("sentence", "tokens"))
-
-
-def _describe(options: tuple[str, ...]) -> str:
-    if not options:
-        return ""
-    names = [f'"{name}"' for name in options]
-    choices = [" and ".join(names[:stop]) for stop in range(1, len(names) + 1)]
-    return f", optionally with {' or with '.join(choices)}"
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and value.strip() != ""

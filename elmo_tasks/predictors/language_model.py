@@ -114,11 +114,11 @@ def softmax_of(model: ElmoLanguageModel) -> Softmax:
 
 
 def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
-    found = sentence_input(
-        inputs, lambda text: [Token(word) for word in text.split()], options=("place", "top_k")
-    )
+    found = sentence_input(inputs, lambda text: [Token(word) for word in text.split()])
     words = [token.text for token in found.tokens]
     if "place" not in inputs:
+        if "top_k" in inputs:
+            raise ValueError(f"top_k needs a place, the index of a word: {inputs!r:.200}")
         return _Request(words)
     index, top_k = inputs["place"], inputs.get("top_k", min(10, num_words))
     if type(index) is not int or not 0 <= index < len(words):

@@ -7,21 +7,20 @@ from allennlp.data.fields import SequenceLabelField
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
-from elmo_tasks.readers.tag import TagReader
 
 
 @Predictor.register("elmo_ner")
 class NerPredictor(TextPredictor):
     """
-    Finds the named entities of a sentence. An input is `{"sentence": "..."}`, raw text that the
-    dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. The text of tokens is the tokens
-    with a blank between them.
+    Finds the named entities of a sentence. An input is `{"sentence": "..."}` or `{"text": "..."}`,
+    raw text that the dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. The text of
+    tokens is the tokens with a blank between them.
 
     An answer has `sentence` (the text), `tokens`, `tags` (one for each token) and `entities`. An
     entity has a `type`, a `text`, `tokens` and `characters` (each its start and exclusive end) and
@@ -64,19 +63,11 @@ class NerPredictor(TextPredictor):
     )
 
     def __init__(
-        self,
-        model: CrfTagger,
-        dataset_reader: DatasetReader,
-        top_k: int = 0,
-        **kwargs: Any,
+        self, model: CrfTagger, dataset_reader: DatasetReader, top_k: int = 0, **kwargs: Any
     ) -> None:
         super().__init__(model, dataset_reader, **kwargs)
-        if type(top_k) is not int or top_k < 0:
-            raise ConfigurationError(f"top_k must be a whole number of at least 0, not {top_k!r}")
+        check_positive("top_k", top_k, least=0)
         self.top_k = top_k
-
-    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        return [self._answer(*pair) for pair in zip(instances, self.outputs(instances))]
 
     def readable(self, answer: JsonDict) -> list[str]:
         text = answer["sentence"]
@@ -102,14 +93,13 @@ class NerPredictor(TextPredictor):
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         reader = self._dataset_reader
-        if isinstance(reader, TagReader):
-            json_dict = reader.asked(json_dict)
-        text, tokens = sentence_input(json_dict, reader.tokenizer.tokenize)
+        names = ("sentence", "text")
+        text, tokens = sentence_input(json_dict, reader.tokenizer.tokenize, names)
         instance = reader.text_to_instance(tokens)
         instance["metadata"].metadata["sentence"] = text
         return instance
 
-    def _answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         words, tokens = output["tokens"], instance["tokens"].tokens
         text = instance["metadata"].metadata.get("sentence")
         if text is None:

@@ -1,16 +1,13 @@
 from typing import Any
 
-from allennlp.common.util import JsonDict
+from allennlp.common.util import JsonDict, sanitize
 from allennlp.data import DatasetReader, Instance
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.label_predictor import LabelPredictor
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import EXPECTED_JSON
 from elmo_tasks.readers.snli import LABELS
 
 _BEACH = "Two girls in red coats are throwing a ball to a dog on the beach."
@@ -52,35 +49,16 @@ class SnliPredictor(LabelPredictor):
     )
 
     def __init__(
-        self,
-        model: Model,
-        dataset_reader: DatasetReader,
-        frozen: bool = True,
-        attention: bool = False,
-        **kwargs: Any,
+        self, model: Model, dataset_reader: DatasetReader, attention: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(model, dataset_reader, frozen, **kwargs)
-        if not isinstance(attention, bool):
-            raise ConfigurationError(f"attention must be true or false, not {attention!r}")
+        super().__init__(model, dataset_reader, **kwargs)
         self.attention = attention
 
-    def load_line(self, line: str) -> JsonDict:
-        try:
-            inputs = parse_json(line)
-            check_texts(inputs, self.input_names)
-        except ValueError as error:
-            raise ValueError(
-                f'{EXPECTED_JSON}, {{"premise": "raw text", "hypothesis": "raw text"}}, but got '
-                f"{line[:60]!r} ({error})"
-            ) from error
-        return inputs
-
-    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         names = ["label", "probabilities", *self.token_names]
         if self.attention:
             names += ["premise_attention", "hypothesis_attention"]
-        outputs = super().predict_batch_instance(instances)
-        return [{name: output[name] for name in names} for output in outputs]
+        return sanitize({name: output[name] for name in names})
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         check_texts(json_dict, self.input_names)

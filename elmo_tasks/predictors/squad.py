@@ -1,25 +1,20 @@
 import json
+from itertools import islice
 from typing import Any
 
 import torch
-from allennlp.common import Tqdm
 from allennlp.common.util import JsonDict
 from allennlp.data import Batch, DatasetReader, Instance
 from allennlp.data.fields import IndexField
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.squad_file import parse_squad
-
-# The most passage tokens of a batch, padding included. A longer passage is a batch of its own.
-_MAX_TOKENS = 8192
 
 _LIBRARY = (
     "The town library of Vellmar was built in 1911 by Anna Brandt, an architect from Kassel. A "
@@ -54,6 +49,7 @@ class SquadPredictor(TextPredictor):
     """
 
     _model: Bidaf
+    max_tokens = 8192
     input_names = ("passage", "question")
     other_names = ("data",)
     task = Task(
@@ -75,30 +71,26 @@ class SquadPredictor(TextPredictor):
         self,
         model: Bidaf,
         dataset_reader: DatasetReader,
-        frozen: bool = True,
         num_best: int = 5,
         attention: bool = False,
         official: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(model, dataset_reader, frozen, **kwargs)
-        if type(num_best) is not int or num_best < 1:
-            raise ConfigurationError(f"num_best must be 1 or more, not {num_best!r}")
+        super().__init__(model, dataset_reader, **kwargs)
+        check_positive("num_best", num_best)
         self.num_best = num_best
         self.attention = attention
         self.official = official
 
     def load_line(self, line: str) -> JsonDict:
         try:
-            inputs = parse_json(line)
-            _check(inputs)
+            return super().load_line(line)
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"expected a question or a whole file in SQuAD's format as JSON on one line, but "
                 f"got {line[:80]!r} ({error}). If the file has several lines, run "
                 "`python -m json.tool --compact FILE > LINE.json` and use LINE.json"
             ) from error
-        return inputs
 
     def readable(self, answer: JsonDict) -> list[str]:
         # The answer to a file in SQuAD's format maps ids to answers, and an id may be "best".
@@ -109,37 +101,16 @@ class SquadPredictor(TextPredictor):
         ]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        instances, files = [], []
-        for each in inputs:
-            ids = None
-            if isinstance(each, dict) and "data" in each:
-                asked = self._file_instances(each)
-                ids = [instance["metadata"]["id"] for instance in asked]
-            else:
-                asked = [self._json_to_instance(each)]
-            instances += asked
-            files.append(ids)
-        answers = iter(self.predict_batch_instance(instances))
+        instances = list(map(self._instances, inputs))
+        answers = iter(self.predict_batch_instance([each for some in instances for each in some]))
         return [
-            next(answers) if ids is None else {id: self._in_file(next(answers)) for id in ids}
-            for ids in files
+            self._of_file(list(islice(answers, len(some)))) if _is_file(each) else next(answers)
+            for each, some in zip(inputs, instances)
         ]
 
     def further_fields(self, inputs: JsonDict) -> JsonDict:
         # The answer to a whole file has the ids of questions as its fields.
-        return {} if "data" in inputs else super().further_fields(inputs)
-
-    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        answers: list[JsonDict] = [{} for _ in instances]
-        lengths = [len(instance["passage"]) for instance in instances]
-        silent = len(instances) < 2
-        with Tqdm.tqdm(total=len(instances), disable=silent, leave=False) as progress:
-            for indices in batches_by_length(lengths, _MAX_TOKENS):
-                batch = [instances[index] for index in indices]
-                for index, answer in zip(indices, self._answers(batch), strict=True):
-                    answers[index] = answer
-                progress.update(len(batch))
-        return answers
+        return {} if _is_file(inputs) else super().further_fields(inputs)
 
     def predictions_to_labeled_instances(
         self, instance: Instance, outputs: dict[str, Any]
@@ -150,70 +121,58 @@ class SquadPredictor(TextPredictor):
         return [labelled]
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        _check(json_dict)
+        file = ', or a whole file in SQuAD\'s format, {"data": [...]}'
+        check_texts(json_dict, self.input_names, alternative=file)
         return self._dataset_reader.text_to_instance(json_dict["question"], json_dict["passage"])
 
-    def _file_instances(self, content: JsonDict) -> list[Instance]:
-        instances = []
-        for question in parse_squad(content):
-            try:
-                instances.append(
-                    self._dataset_reader.text_to_instance(
-                        question.question, question.passage, id=question.id
-                    )
-                )
-            except ValueError as error:
-                raise ValueError(f"{question.path}: {error}") from error
-        return instances
+    def _instances(self, inputs: JsonDict) -> list[Instance]:
+        """Returns an instance for a question, or for each question of a file."""
+        if not _is_file(inputs):
+            return [self._json_to_instance(inputs)]
+        return [
+            self._dataset_reader.text_to_instance(each.question, each.passage, id=each.id)
+            for each in parse_squad(inputs)
+        ]
 
-    def _in_file(self, answer: JsonDict) -> JsonDict | str:
-        del answer["id"]
-        return answer["answer"] if self.official else answer
+    def _of_file(self, answers: list[JsonDict]) -> JsonDict:
+        by_id = {answer.pop("id"): answer for answer in answers}
+        if self.official:
+            return {id: answer["answer"] for id, answer in by_id.items()}
+        return by_id
 
     @torch.no_grad()
-    def _answers(self, instances: list[Instance]) -> list[JsonDict]:
-        """Returns the answers to the questions of one batch."""
-        for instance in instances:
-            self._dataset_reader.apply_token_indexers(instance)
-        batch = Batch(instances)
-        batch.index_instances(self._model.vocab)
-        tensors = move_to_device(batch.as_tensor_dict(), self._model.start.weight.device)
+    def forward(self, batch: list[Instance]) -> list[dict[str, Any]]:
+        """Returns the spans of each question and their probabilities."""
+        instances = Batch(batch)
+        instances.index_instances(self._model.vocab)
+        tensors = move_to_device(instances.as_tensor_dict(), self._model.start.weight.device)
         scores = self._model.score(tensors["question"], tensors["passage"])
         found = self._model.best_spans(scores, self.num_best)
-        rows = zip(instances, found.spans.tolist(), found.probabilities.tolist())
-        answers = [self._answer(*row) for row in rows]
+        outputs = [
+            {"spans": spans, "probabilities": probabilities}
+            for spans, probabilities in zip(found.spans.tolist(), found.probabilities.tolist())
+        ]
         if self.attention:
-            for answer, instance, weights in zip(answers, instances, scores.attention):
-                answer.update(_attention(instance, weights))
-        return answers
+            for output, weights in zip(outputs, scores.attention, strict=True):
+                output["attention"] = weights
+        return outputs
 
-    def _answer(
-        self, instance: Instance, spans: list[list[int]], probabilities: list[float]
-    ) -> JsonDict:
-        passage = instance["metadata"]["passage"]
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        id, passage = (instance["metadata"][name] for name in ("id", "passage"))
         best = []
-        for (first, last), probability in zip(spans, probabilities):
+        for (first, last), probability in zip(output["spans"], output["probabilities"]):
             # If the passage has fewer than `num_best` spans, the last spans end in padding.
             if last < len(instance["passage"]):
                 start, end = passage.characters_of(first, last)
-                best.append(
-                    {
-                        "answer": passage.text[start:end],
-                        "start": start,
-                        "end": end,
-                        "probability": probability,
-                    }
-                )
-        id = instance["metadata"]["id"]
-        return {**({} if id is None else {"id": id}), **best[0], "best": best}
+                span = {"answer": passage.text[start:end], "start": start, "end": end}
+                best.append({**span, "probability": probability})
+        answer = {**({} if id is None else {"id": id}), **best[0], "best": best}
+        return {**answer, **_attention(instance, output["attention"])} if self.attention else answer
 
 
-def _check(inputs: Any) -> None:
-    if isinstance(inputs, dict) and "data" in inputs:
-        parse_squad(inputs)
-    else:
-        file = ', or a whole file in SQuAD\'s format, {"data": [...]}'
-        check_texts(inputs, ("passage", "question"), alternative=file)
+def _is_file(inputs: Any) -> bool:
+    """Returns whether an input is a whole file in SQuAD's format."""
+    return isinstance(inputs, dict) and "data" in inputs
 
 
 def _attention(instance: Instance, weights: torch.Tensor) -> JsonDict:

@@ -1,3 +1,4 @@
+from itertools import islice
 from typing import Any
 
 from allennlp.common.util import JsonDict
@@ -5,16 +6,12 @@ from allennlp.data import DatasetReader, Instance
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.predicate_field import PredicateWords
-
-# The most tokens that the model reads at a time, padding included. The model reads a sentence once
-# for each predicate.
-_MAX_TOKENS = 4096
 
 
 @Predictor.register("elmo_srl")
@@ -75,19 +72,15 @@ class SrlPredictor(TextPredictor):
         # This takes a few seconds on one core.
         limits={"max_tags": 20_000},
     )
+    # The model reads a sentence once for each predicate.
+    max_tokens = 4096
     _model: SrlTagger
 
     def __init__(
-        self,
-        model: SrlTagger,
-        dataset_reader: DatasetReader,
-        frozen: bool = True,
-        max_tags: int = None,
-        **kwargs: Any,
+        self, model: SrlTagger, dataset_reader: DatasetReader, max_tags: int = None, **kwargs: Any
     ) -> None:
-        super().__init__(model, dataset_reader, frozen, **kwargs)
-        if max_tags is not None and (type(max_tags) is not int or max_tags < 1):
-            raise ConfigurationError(f"max_tags must be 1 or more, not {max_tags!r}")
+        super().__init__(model, dataset_reader, **kwargs)
+        check_positive("max_tags", max_tags)
         self.max_tags = max_tags
         self._predicate_words = PredicateWords(model.vocab)
 
@@ -100,30 +93,24 @@ class SrlPredictor(TextPredictor):
         ]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        sentences = [self._sentence(each) for each in inputs]
+        reader = self._dataset_reader
+        sentences = [sentence_input(each, reader.tokenizer.tokenize) for each in inputs]
         predicates = [self._predicates(*both) for both in zip(inputs, sentences)]
         self._check_work(sentences, predicates)
         instances = [
-            self._dataset_reader.text_to_instances(sentence.tokens, indices)
+            instance
+            for sentence, indices in zip(sentences, predicates)
+            for instance in reader.text_to_instances(sentence.tokens, indices)
+        ]
+        outputs = iter(self.outputs(instances))
+        return [
+            _answer(*sentence, list(islice(outputs, len(indices))))
             for sentence, indices in zip(sentences, predicates)
         ]
-        outputs = iter(
-            self.outputs([each for several in instances for each in several], _MAX_TOKENS)
-        )
-        return [
-            _answer(*sentence, [next(outputs) for _ in several])
-            for sentence, several in zip(sentences, instances)
-        ]
 
-    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        """Returns an answer for each instance, with the one predicate of the instance."""
-        return [
-            _answer(" ".join(output["tokens"]), joined_tokens(output["tokens"]), [output])
-            for output in self.outputs(instances, _MAX_TOKENS)
-        ]
-
-    def _sentence(self, inputs: JsonDict) -> SentenceInput:
-        return sentence_input(inputs, self._dataset_reader.tokenizer.tokenize, ("predicates",))
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        """Returns the answer for an instance, which has one predicate."""
+        return _answer(" ".join(output["tokens"]), joined_tokens(output["tokens"]), [output])
 
     def _predicates(self, inputs: JsonDict, sentence: SentenceInput) -> list[int]:
         if "predicates" not in inputs:

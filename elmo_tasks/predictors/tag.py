@@ -36,11 +36,8 @@ class TagPredictor(TextPredictor):
     )
     _dataset_reader: TagReader
 
-    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        return [
-            {name: output[name] for name in ("tokens", "tags", "probabilities")}
-            for output in self.outputs(instances)
-        ]
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        return {name: output[name] for name in ("tokens", "tags", "probabilities")}
 
     def readable(self, answer: JsonDict) -> list[str]:
         pairs = zip(answer["tokens"], answer["tags"])
@@ -59,6 +56,6 @@ class TagPredictor(TextPredictor):
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         reader = self._dataset_reader
-        return reader.text_to_instance(
-            sentence_input(reader.asked(json_dict), reader.tokenizer.tokenize).tokens
-        )
+        names = ("sentence", "text")
+        tokens = sentence_input(json_dict, reader.tokenizer.tokenize, names).tokens
+        return reader.text_to_instance(tokens)

@@ -10,25 +10,14 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
 from elmo_tasks.common.spelling import listed
-from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, unlike
+from elmo_tasks.predictors.text_predictor import TextPredictor, unlike
 
 logger = logging.getLogger(__name__)
 
 _STDIN = "standard input"
 
-
-class LocatedInput(NamedTuple):
-    """
-    An input of a predictor.
-
-    # Parameters
-
-    line_number: The number of the line in the file at which the input begins, from 1.
-    json: What the predictor reads.
-    """
-
-    line_number: int
-    json: JsonDict
+# The beginning of the message on a line that is not an input in JSON.
+_EXPECTED_JSON = "expected one JSON object on each line"
 
 
 class Inputs(NamedTuple):
@@ -39,11 +28,12 @@ class Inputs(NamedTuple):
 
     name: The name of the file, for messages.
     are_json: Whether the file has JSON, and not plain text or a table.
+    records: The inputs in JSON, as the values of records.
     """
 
     name: str
     are_json: bool
-    located: Iterator[LocatedInput]
+    records: Iterator[Record]
 
 
 def read_inputs(path: str, predictor: Predictor) -> Inputs:
@@ -88,27 +78,29 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
         )
     if kind in ("columns", "conllu"):
         return Inputs(name, False, _columns(path, kind, predictor))
-    return Inputs(name, False, _texts(lines, predictor))
+    texts = chain.from_iterable(_sentences(line, line.values["text"], predictor) for line in lines)
+    return Inputs(name, False, texts)
 
 
-def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[LocatedInput]:
-    for name, number, values, _ in lines:
-        line = values["text"]
+def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
+    for record in lines:
+        line = record.values["text"]
+        place = f"{record.file}:{record.line}"
         try:
             # Somebody's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
             if isinstance(predictor, TextPredictor) and not isinstance(asked, dict):
-                raise ValueError(f"{EXPECTED_JSON}, but got {line[:80]!r}")
+                raise ValueError(f"{_EXPECTED_JSON}, but got {line[:80]!r}")
         except json.JSONDecodeError as error:
             raise ValueError(
-                f"{name}:{number}: {EXPECTED_JSON}, but got {line[:80]!r} ({error})"
+                f"{place}: {_EXPECTED_JSON}, but got {line[:80]!r} ({error})"
             ) from error
         except ValueError as error:
-            raise ValueError(f"{name}:{number}: {error}") from error
-        yield LocatedInput(number, asked)
+            raise ValueError(f"{place}: {error}") from error
+        yield record._replace(values=asked)
 
 
-def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
+def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]:
     """
     Yields the sentences of a file in columns. A CoNLL-U file has its words in the column `form`.
     Any other file has the columns of the model's dataset reader, or one column.
@@ -131,15 +123,10 @@ def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Located
                 "column has the words: give plain text, JSON, or one word on each line"
             )
     for sentence in read_records(path, kind, columns):
-        yield LocatedInput(sentence.line, {"tokens": sentence.values[word]})
+        yield sentence._replace(values={"tokens": sentence.values[word]})
 
 
-def _texts(lines: Iterable[Record], predictor: TextPredictor) -> Iterator[LocatedInput]:
-    for line in lines:
-        yield from _sentences(line.line, line.values["text"], predictor)
-
-
-def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
+def _rows(path: str, predictor: TextPredictor) -> Iterator[Record]:
     """Yields the rows of a table. Rows without a text are left out and counted in the log."""
     empty: list[int] = []
     for row in read_records(path):
@@ -150,10 +137,10 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
             continue
         further = _further(row, tuple(columns.values()), predictor)
         if len(asked) > 1:
-            yield LocatedInput(row.line, {**asked, **further})
+            yield row._replace(values={**asked, **further})
         else:
             (text,) = asked.values()
-            yield from _sentences(row.line, text, predictor, further)
+            yield from _sentences(row, text, predictor, further)
     if empty:
         logger.warning(
             "%s: rows without a text have no answer: %d, the first in line %d",
@@ -193,8 +180,8 @@ def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> Js
 
 
 def _sentences(
-    number: int, text: str, predictor: TextPredictor, further: JsonDict | None = None
-) -> Iterator[LocatedInput]:
+    record: Record, text: str, predictor: TextPredictor, further: JsonDict | None = None
+) -> Iterator[Record]:
     texts = [text]
     if predictor.split:
         # spaCy is imported only when it is needed.
@@ -202,4 +189,4 @@ def _sentences(
 
         texts = [sentence.text.strip() for sentence in split_sentences(text)]
     for each in texts:
-        yield LocatedInput(number, {predictor.input_names[0]: each, **(further or {})})
+        yield record._replace(values={predictor.input_names[0]: each, **(further or {})})

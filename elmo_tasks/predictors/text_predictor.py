@@ -7,13 +7,15 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from allennlp.common.util import JsonDict
+from allennlp.common import Tqdm
+from allennlp.common.util import JsonDict, sanitize
 from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import TextField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError
+from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError, check_choice
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
@@ -27,8 +29,8 @@ FORMATS = ("json", "text")
 # `predicate` is misspelt (0.95 with `predicates`), but `gender` is not (0.73 with `genre`).
 _MISSPELT = 0.9
 
-# The beginning of the message on a line that is not an input in JSON.
-EXPECTED_JSON = "expected one JSON object on each line"
+# A bar shows the progress if there are at least this many instances.
+_MANY = 256
 
 
 class TextPredictor(Predictor):
@@ -63,6 +65,10 @@ class TextPredictor(Predictor):
     # What the page and error reports are told of the task.
     task: Task | None = None
 
+    # The most tokens that the model reads at a time, padding included. A longer text is a batch of
+    # its own.
+    max_tokens = sys.maxsize
+
     # Whether the model reads the sentences of a text one by one, as rows of a batch.
     reads_documents = False
 
@@ -82,8 +88,8 @@ class TextPredictor(Predictor):
         _check_parameters(type(self), unknown)
         _check_model(type(self), model)
         super().__init__(model, dataset_reader, frozen)
-        if format not in (None, *FORMATS):
-            raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
+        if format is not None:
+            check_choice("format", format, FORMATS)
         if len(self.input_names) > 1 and (split or column is not None):
             raise ConfigurationError(
                 f"this model reads the columns {' and '.join(self.input_names)} of a table: leave "
@@ -114,22 +120,32 @@ class TextPredictor(Predictor):
         """Returns the answers to inputs, without the further fields of the inputs."""
         return super().predict_batch_json(inputs)
 
-    def outputs(
-        self, instances: list[Instance], max_tokens: int = sys.maxsize
-    ) -> list[dict[str, Any]]:
-        """
-        Returns the outputs of the model for instances, in batches of at most `max_tokens` tokens,
-        padding included.
-        """
-        for instance in instances:
-            self._dataset_reader.apply_token_indexers(instance)
-        lengths = [len(instance["tokens"]) for instance in instances]
+    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+        return [self.answer(*each) for each in zip(instances, self.outputs(instances))]
+
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        """Returns the answer for an instance, given the output of the model."""
+        return sanitize(output)
+
+    def outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
+        """Returns the outputs of the model for instances, which it reads in batches."""
         outputs: list[dict[str, Any]] = [{} for _ in instances]
-        for indices in batches_by_length(lengths, max_tokens):
-            batch = [instances[index] for index in indices]
-            for index, output in zip(indices, self._model.forward_on_instances(batch), strict=True):
-                outputs[index] = output
+        silent = len(instances) < _MANY
+        with Tqdm.tqdm(total=len(instances), disable=silent, leave=False) as progress:
+            for indices in batches_by_length(list(map(_length, instances)), self.max_tokens):
+                batch = [instances[index] for index in indices]
+                for instance in batch:
+                    self._dataset_reader.apply_token_indexers(instance)
+                for index, output in zip(indices, self.forward(batch), strict=True):
+                    # In a batch of one, AllenNLP takes the loss for an output of the instance.
+                    output.pop("loss", None)
+                    outputs[index] = output
+                progress.update(len(batch))
         return outputs
+
+    def forward(self, batch: list[Instance]) -> list[dict[str, Any]]:
+        """Returns the output of the model for each instance of a batch."""
+        return self._model.forward_on_instances(batch)
 
     def get_interpretable_layer(self) -> torch.nn.Module:
         return self._vectors
@@ -168,6 +184,12 @@ class TextPredictor(Predictor):
     def readable(self, answer: JsonDict) -> list[str]:
         """Formats an answer as lines of text."""
         raise NotImplementedError
+
+
+def _length(instance: Instance) -> int:
+    """Returns the number of tokens of the longest text."""
+    texts = (field for field in instance.fields.values() if isinstance(field, TextField))
+    return max(map(len, texts), default=1)
 
 
 def _as_json(answer: JsonDict) -> str:

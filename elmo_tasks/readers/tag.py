@@ -1,6 +1,5 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField, TextField
@@ -140,17 +139,6 @@ class TagReader(TextReader):
         """Yields the sentences of a file of training data, whatever the file's format."""
         tokenize = self.tokenizer.tokenize
         return read_tagged(file_path, self.column, self.columns, tokenize, self._kind)
-
-    def asked(self, inputs: Any) -> Any:
-        """Turns a row of training data in JSON into a predictor's input, without the tags."""
-        if self._kind == "columns":
-            return inputs
-        match inputs:
-            case {"tokens": words}:
-                return {"tokens": words}
-            case {"text": str(text)} | {"sentence": str(text)}:
-                return {"sentence": text}
-        return inputs
 
     def _rewritten(
         self, file_path: str | os.PathLike, sentence: TaggedSentence, file_scheme: str | None

@@ -201,7 +201,7 @@ def test_a_column_or_a_split_that_has_no_use_is_refused(say: Any, tmp_path: Path
 
     with pytest.raises(ValueError, match="in.txt is not a table .* so it has no column review"):
         say(SST, tmp_path / "in.txt", column="review")
-    with pytest.raises(ValueError, match="format must be 'json' or 'text', not 'csv'"):
+    with pytest.raises(ValueError, match="format must be json or text, not 'csv'"):
         say(SST, tmp_path / "in.txt", format="csv")
 
 
@@ -233,13 +233,13 @@ def test_two_texts_are_columns_of_a_table(model: Any, tmp_path: Path) -> None:
     inputs = read_inputs(str(path), Pairs(model, READER))
 
     assert not inputs.are_json
-    assert [tuple(each) for each in inputs.located] == [
+    assert [tuple(each) for each in inputs.records] == [
         (2, {"premise": "a", "hypothesis": "b", "id": "1"}),
         (3, {"premise": "c", "hypothesis": "d", "id": "2"}),
     ]
     path.write_text("id\thypothesis\n1\tb\n")
     with pytest.raises(ValueError, match="in.tsv:1: expected the columns premise and hypo"):
-        list(read_inputs(str(path), Pairs(model, READER)).located)
+        list(read_inputs(str(path), Pairs(model, READER)).records)
 
 
 def test_two_texts_are_not_plain_text(model: Any, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_other_predictors_read_each_line_themselves(model: Any, tmp_path: Path) 
 
         inputs = read_inputs(str(tmp_path / name), Columns(model, READER))
 
-        assert [tuple(each) for each in inputs.located] == [
+        assert [tuple(each) for each in inputs.records] == [
             (1, {"fields": ["a", "b\n"], "end": "\n"}),
             (3, {"fields": ["c\n"], "end": "\n"}),
         ]
@@ -268,7 +268,7 @@ def test_other_predictors_read_each_line_themselves(model: Any, tmp_path: Path) 
 def test_an_empty_file_has_no_inputs(model: Any, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(" \n\n")
 
-    assert list(read_inputs(str(tmp_path / "in.txt"), Pairs(model, READER)).located) == []
+    assert list(read_inputs(str(tmp_path / "in.txt"), Pairs(model, READER)).records) == []
 
 
 def test_a_readable_line_has_no_line_ends_or_tabs_within() -> None:

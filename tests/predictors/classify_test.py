@@ -1,9 +1,5 @@
-import json
-from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 from allennlp.models import Archive, load_archive
 from allennlp.predictors import Predictor
@@ -11,9 +7,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
-from elmo_tasks.in_allennlp.predict_command import PredictManager
 from elmo_tasks.predictors.load import LoadedModel
-from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import ROOT, task_model
 
 TEXTS = ["The soup came cold. Twice!", "She sang."]
@@ -41,12 +35,6 @@ def predictor_of(archive: Archive) -> Any:
     return Predictor.from_archive(archive)
 
 
-def answers(predictor: TextPredictor, path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    predictor.format = None
-    PredictManager(predictor, str(path), None, 2, True, False).run()
-    return [line for line in capsys.readouterr().out.splitlines() if line]
-
-
 def test_an_answer_has_the_label_and_the_probability_of_each(archive: Archive) -> None:
     answer = predictor_of(archive).predict_json({"text": TEXTS[0]})
 
@@ -61,42 +49,6 @@ def test_words_and_raw_text_have_the_same_answer(archive: Archive) -> None:
     raw = predictor.predict_json({"text": TEXTS[0]})
 
     assert predictor.predict_json({"tokens": raw["tokens"]}) == raw
-
-
-@pytest.mark.parametrize("name", ["in.csv", "in.tsv", "in.txt", "in.parquet"])
-def test_files_of_every_kind_are_answered_in_lines(
-    name: str, archive: Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, separator = tmp_path / name, "\t" if name == "in.tsv" else ","
-    rows = [{"n": str(n), "text": text} for n, text in enumerate(TEXTS)]
-    if name == "in.parquet":
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    elif name == "in.txt":
-        path.write_text("\n".join(TEXTS))
-    else:
-        lines = [separator.join(each) for each in (["n", "text"], *(row.values() for row in rows))]
-        path.write_text("\n".join(lines))
-
-    lines = answers(predictor_of(archive), path, capsys)
-
-    assert [line.split("\t")[2] for line in lines] == ["The soup came cold . Twice !", "She sang ."]
-
-
-def test_the_file_that_a_model_was_trained_on_is_answered(
-    archive: Archive, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert len(answers(predictor_of(archive), FIXTURE, capsys)) == 10
-
-
-def test_json_lines_with_a_label_are_answered_in_json(
-    archive: Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps({"text": each, "label": "food"}) + "\n" for each in TEXTS))
-
-    out = answers(predictor_of(archive), path, capsys)
-
-    assert sum('"label": ' in line for line in out) >= 2
 
 
 def test_several_labels_are_answered_in_the_order_of_their_probability(several: Archive) -> None:

@@ -8,11 +8,18 @@ from typing import Any, NamedTuple
 
 import pytest
 from allennlp.common.util import JsonDict
+from allennlp.data import Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.text_predictor import TextPredictor, with_fields
 from tests.helpers.archives import language_model, task_model
+from tests.helpers.configs import tiny
+
+
+def words(instance: Instance, name: str = "tokens") -> list[str]:
+    return [token.text for token in instance[name].tokens]
 
 
 class Contract(NamedTuple):
@@ -23,6 +30,7 @@ class Contract(NamedTuple):
     of_text: Returns an input whose text is given.
     fields: The fields of an answer, in their order.
     refused: Inputs, and what the message says of them.
+    of_instance: Returns the input that asks about an instance of a file.
     num_lines: The lines of an answer in text.
     """
 
@@ -30,11 +38,11 @@ class Contract(NamedTuple):
     of_text: Callable[[str], JsonDict]
     fields: list[str]
     refused: list[tuple[Any, str]]
+    of_instance: Callable[[Instance], JsonDict] = lambda instance: {"tokens": words(instance)}
     num_lines: Callable[[JsonDict], int] = lambda answer: 1
 
 
 SENTENCE = r'expected \{"sentence": "raw text"\} or .*, but got'
-NO_WORD = "there is no word in the sentence"
 
 
 def all_refused(message: str, *inputs: Any) -> list[tuple[Any, str]]:
@@ -42,25 +50,23 @@ def all_refused(message: str, *inputs: Any) -> list[tuple[Any, str]]:
 
 
 NO_SENTENCE = [
-    *all_refused(SENTENCE, {}, "Fine.", ["Fine."], {"sentence": ["Fine"]}, {"sentence": None}),
-    *all_refused(SENTENCE, {"tokens": "Fine."}, {"tokens": ["a", 1]}),
-    ({"sentence": "Fine.", "tokens": ["Fine"]}, SENTENCE),
-    ({"tokens": ["Fine", ""]}, SENTENCE),
-    *all_refused(NO_WORD, {"sentence": ""}, {"sentence": " \n"}, {"tokens": []}),
-    ({"sentence": "a \ud800"}, "half of a surrogate pair"),
-    ({"tokens": ["\ud800"]}, "half of a surrogate pair"),
-]
-# A row of training data is an input as well.
-NO_TAGGED_SENTENCE = [
-    *all_refused(SENTENCE, {}, "Fine.", ["Fine."], {"sentence": ["Fine"]}, {"tokens": ["a", 1]}),
-    *all_refused(NO_WORD, {"sentence": ""}, {"tokens": []}),
-    ({"tokens": ["\ud800"]}, "half of a surrogate pair"),
+    *all_refused(SENTENCE, {}, "Fine.", 7, {"sentence": ["Fine"]}, {"sentence": None}),
+    *all_refused("tokens must be a list of words", {"tokens": "Fine."}, {"tokens": ["a", 1]}),
+    ({"sentence": "Fine.", "tokens": ["Fine", ""]}, "tokens must be a list of words"),
+    *all_refused("no word in the sentence", {"sentence": " \n"}, {"tokens": []}),
+    *all_refused("half of a surrogate", {"sentence": "a \ud800"}, {"tokens": ["\ud800"]}),
 ]
 SENTENCES: list[JsonDict] = [
     {"sentence": "Rain."},
     {"sentence": "The storm broke two windows in Oslo and frightened the dog."},
     {"tokens": ["Marta", "left", "7\u00a03/4", "."]},
 ]
+
+
+def speakers(instance: Instance) -> list[str]:
+    """Returns the speaker of each sentence."""
+    of_words = iter(instance["metadata"]["speakers"])
+    return [[next(of_words) for _ in each][0] for each in instance["metadata"]["sentences"]]
 
 
 def pairs(first: str, second: str, expected: str) -> list[tuple[Any, str]]:
@@ -89,8 +95,10 @@ CONTRACTS = {
         refused=[
             *all_refused(
                 r'expected \{"text": "raw text"\}, but got',
-                *({"txt": "Soup"}, {"text": 1}, {"tokens": [1]}, ["Soup"]),
+                *({"txt": "Soup"}, {"text": 1}, ["Soup"]),
             ),
+            ({"text": "Soup", "tokens": [1]}, "tokens must be a list of words"),
+            ({"tokens": []}, "there is no word in the text"),
             ({"text": " "}, "there is no word in the text"),
             ({"text": "a \ud800"}, "half of a surrogate pair"),
         ],
@@ -109,6 +117,9 @@ CONTRACTS = {
         of_text=lambda text: {"premise": text, "hypothesis": text},
         fields=["label", "probabilities", "premise_tokens", "hypothesis_tokens"],
         refused=pairs("premise", "hypothesis", "expected .*premise.*hypothesis.*, but got"),
+        of_instance=lambda instance: {
+            name: " ".join(words(instance, name)) for name in ("premise", "hypothesis")
+        },
     ),
     "squad": Contract(
         inputs=[
@@ -117,19 +128,26 @@ CONTRACTS = {
         ],
         of_text=lambda text: {"passage": text, "question": text},
         fields=["answer", "start", "end", "probability", "best"],
-        refused=pairs("passage", "question", "expected .*passage.* or a whole file.*, but got"),
+        refused=[
+            *pairs("passage", "question", "expected .*passage.* or a whole file.*, but got"),
+            ({"data": [{"paragraphs": 3}]}, r"data\[0\].paragraphs: expected a list"),
+        ],
+        of_instance=lambda instance: {
+            "passage": instance["metadata"]["passage"].text,
+            "question": " ".join(words(instance, "question")),
+        },
     ),
     "ner": Contract(
         inputs=SENTENCES,
         of_text=lambda text: {"sentence": text},
         fields=["sentence", "tokens", "tags", "entities"],
-        refused=NO_TAGGED_SENTENCE,
+        refused=NO_SENTENCE,
     ),
     "tag": Contract(
         inputs=[*SENTENCES, {"text": "Rain fell."}],
         of_text=lambda text: {"sentence": text},
         fields=["tokens", "tags", "probabilities"],
-        refused=[*NO_TAGGED_SENTENCE, ({"text": " \n"}, NO_WORD)],
+        refused=[*NO_SENTENCE, ({"text": " \n"}, "there is no word in the text")],
     ),
     "srl": Contract(
         inputs=[*SENTENCES, {"tokens": ["Marta", "left"], "predicates": [1, 0]}],
@@ -145,6 +163,10 @@ CONTRACTS = {
             ({"tokens": ["a", "b"], "predicates": [1, 1]}, r"has a token twice: \[1, 1\]"),
             ({"tokens": ["a"], "predicate": [0]}, "'predicate'; did you mean 'predicates'"),
         ],
+        of_instance=lambda instance: {
+            "tokens": words(instance),
+            "predicates": [instance["predicate"].sequence_index],
+        },
         num_lines=lambda answer: 1 + len(answer["predicates"]),
     ),
     "coref": Contract(
@@ -171,6 +193,11 @@ CONTRACTS = {
             ({"document": "yes \ud800"}, "half of a surrogate pair"),
             ({"document": "yes " * 25001}, "25,001 words, but max_words is 25,000; divide the"),
         ],
+        of_instance=lambda instance: {
+            "sentences": instance["metadata"]["sentences"],
+            "speakers": speakers(instance),
+            "genre": instance["genre"].label,
+        },
         num_lines=lambda answer: 1 + len(answer["clusters"]),
     ),
     "language model": Contract(
@@ -186,15 +213,28 @@ CONTRACTS = {
         ],
         refused=[
             *NO_SENTENCE,
-            ({"sentence": "the dog", "top_k": 5}, SENTENCE),
+            ({"sentence": "the dog", "top_k": 5}, "top_k needs a place"),
             ({"sentence": "the dog", "place": 2}, "place must be the index of a word, from 0 to 1"),
             ({"sentence": "the dog", "place": True}, "place must be the index of a word"),
             ({"sentence": "the dog", "place": 0, "top_k": 0}, "top_k must be from 1 to"),
             ({"sentence": "the dog", "place": 0, "top_k": 10_000}, "top_k must be from 1 to"),
             ({"sentence": "the dog", "place": 0, "top_k": True}, "top_k must be from 1 to"),
         ],
+        of_instance=lambda instance: {"tokens": words(instance)[1:-1]},
     ),
 }
+
+# Settings that cannot be, and what the message says of them.
+REFUSED_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
+    *[("ner", {"top_k": each}, f"top_k must be 0 or more, not {each!r}") for each in (-1, "3")],
+    *[("squad", {"num_best": each}, "num_best must be 1 or more, not") for each in (0, "5", True)],
+    ("srl", {"max_tags": 0}, "max_tags must be 1 or more, not 0"),
+    ("ner", {"format": "html"}, "format must be json or text, not 'html'"),
+    ("ner", {"topk": 3}, "elmo_ner has no parameter 'topk'; did you mean 'top_k'"),
+    ("ner", {"colum": "a"}, "elmo_ner has no parameter 'colum'; did you mean 'column'"),
+    ("snli", {"split": True}, "reads the columns premise and hypothesis .* leave out column and"),
+    ("squad", {"column": "a"}, "reads the columns passage and question .* leave out column and"),
+]
 
 
 @pytest.fixture(scope="module", params=CONTRACTS)
@@ -227,6 +267,56 @@ def test_an_input_has_the_same_answer_alone_and_in_a_batch(
     for answer, asked in zip(answers, contract.inputs, strict=True):
         assert list(answer)[: len(contract.fields)] == contract.fields
         assert list(leaves(answer)) == list(leaves(predictor.predict_json(asked)))
+
+
+def test_an_instance_of_a_file_has_the_answer_of_its_words(
+    task: str, predictor: TextPredictor
+) -> None:
+    path = "fixtures/corpus/heldout.txt" if " " in task else tiny(task, "both")["train_data_path"]
+    instances = list(predictor._dataset_reader.read(path))[:5]
+
+    answers = predictor.predict_batch_instance(instances)
+
+    expected = predictor.predict_batch_json(list(map(CONTRACTS[task].of_instance, instances)))
+    ids = [answer.pop("id", None) for answer in answers]
+    assert ids == [
+        instance["metadata"]["id"] if task == "squad" else None for instance in instances
+    ]
+    for answer, same in zip(answers, expected, strict=True):
+        assert list(answer) == list(same)
+        assert list(leaves(answer)) == list(leaves(same))
+    assert "loss" not in predictor.predict_instance(instances[0])
+
+
+def spans(value: Any) -> Iterator[JsonDict]:
+    """Yields all spans with their place, at any depth."""
+    if isinstance(value, dict) and "characters" in value:
+        yield value
+    elif isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from spans(child)
+
+
+def test_tokens_are_taken_as_they_are_and_spans_stand_in_the_text(
+    task: str, predictor: TextPredictor
+) -> None:
+    for asked in CONTRACTS[task].inputs:
+        answer = predictor.predict_json(asked)
+        text = answer.get("sentence", answer.get("document"))
+        sentences = answer.get("sentences", [answer.get("tokens", [])])
+        tokens = [token for sentence in sentences for token in sentence]
+
+        if "tokens" in asked or "sentences" in asked:
+            assert sentences == asked.get("sentences", [asked.get("tokens")])
+            assert text in (None, " ".join(tokens))
+        elif text is not None:
+            assert text == asked.get("sentence", asked.get("document", asked.get("text")))
+        found = list(spans(answer))
+        assert found or task != "ner"
+        for span in found:
+            words = tokens[slice(*span["tokens"])]
+            assert span["text"] == text[slice(*span["characters"])]
+            assert "".join(span["text"].split()) == "".join("".join(words).split())
 
 
 def test_an_answer_is_a_line_of_json_and_lines_of_text(task: str, predictor: TextPredictor) -> None:
@@ -271,6 +361,14 @@ def test_what_is_no_input_is_refused(
         predictor.predict_batch_json([CONTRACTS[task].inputs[0], asked])
 
     assert len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize(("task", "settings", "message"), REFUSED_SETTINGS, indirect=["task"])
+def test_settings_that_cannot_be_are_refused(
+    predictor: TextPredictor, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        type(predictor)(predictor._model, predictor._dataset_reader, **settings)
 
 
 def test_the_examples_of_a_task_are_inputs(task: str, predictor: TextPredictor) -> None:

@@ -1,129 +1,71 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from allennlp.common import Params
-from allennlp.common.util import JsonDict
-from allennlp.data import Instance
 from allennlp.evaluation import Evaluator, SimpleEvaluator
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.evaluator import ElmoEvaluator
+from tests.helpers.archives import task_model
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
 from tests.helpers.task_models import Built, Task
-from tests.helpers.training import train
 
-
-def words(instance: Instance, field: str = "tokens") -> list[str]:
-    return [token.text for token in instance[field].tokens]
-
-
-# The input of `allennlp predict` that asks about an instance.
-INPUTS: dict[str, Callable[[Instance], JsonDict]] = {
-    "sst": lambda instance: {"tokens": words(instance)},
-    "ner": lambda instance: {"tokens": words(instance)},
-    "snli": lambda instance: {
-        "premise": " ".join(words(instance, "premise")),
-        "hypothesis": " ".join(words(instance, "hypothesis")),
-    },
-    "squad": lambda instance: {
-        "passage": instance["metadata"]["passage"].text,
-        "question": " ".join(words(instance, "question")),
-    },
-}
-DATA = {
-    "sst": "fixtures/sst.txt",
-    "ner": "fixtures/ner.txt",
-    "snli": "fixtures/snli.jsonl",
-    "squad": "fixtures/squad.json",
-}
-
-
-@pytest.fixture(scope="module", params=INPUTS)
-def task(request: pytest.FixtureRequest) -> str:
-    return request.param
+DATA = ROOT / "fixtures" / "sst.txt"
 
 
 @pytest.fixture(scope="module")
-def archive(task: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp(task) / "model"
-    config = Task(task).config(change="{ trainer+: { num_epochs: 1 } }")
-    train(config, folder)
-    return folder / "model.tar.gz"
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return task_model(tmp_path_factory.mktemp("sst"), "sst", "both")
 
 
-def evaluate(archive: Path, data: str, *args: object) -> tuple[list[JsonDict], dict[str, Any]]:
-    """Returns the lines of predictions and the metrics that `allennlp evaluate` writes."""
-    predictions, metrics = archive.parent / "predictions.jsonl", archive.parent / "metrics.json"
+def evaluate(archive: Path, folder: Path, data: object, *args: object) -> tuple[list[str], Any]:
+    """Returns the lines of predictions and the metrics that `elmo-tasks evaluate` writes."""
+    predictions, metrics = folder / "predictions.jsonl", folder / "metrics.json"
     files = ("--predictions-output-file", predictions, "--output-file", metrics)
-    our_command("evaluate", archive, ROOT / data, *files, *args)
-    lines = [json.loads(line) for line in predictions.read_text(encoding="utf-8").splitlines()]
-    return lines, json.loads(metrics.read_text(encoding="utf-8"))
+    our_command("evaluate", archive, data, *files, *args)
+    return predictions.read_text(encoding="utf-8").splitlines(), json.loads(metrics.read_text())
 
 
-def predict(archive: Path, inputs: list[JsonDict]) -> list[JsonDict]:
-    asked, answers = archive.parent / "in.jsonl", archive.parent / "out.jsonl"
-    asked.write_text("\n".join(map(json.dumps, inputs)), encoding="utf-8")
-    our_command("predict", archive, asked, "--output-file", answers, "--silent")
-    return [json.loads(line) for line in answers.read_text(encoding="utf-8").splitlines()]
+def test_there_is_a_line_for_each_instance_and_the_metrics_are_printed_without_mixes(
+    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    predictor = Predictor.from_archive(load_archive(archive))
+    instances = list(predictor._dataset_reader.read(DATA))
+
+    lines, metrics = evaluate(archive, tmp_path, DATA)
+
+    answers = predictor.predict_batch_instance(instances)
+    assert len(lines) == len(instances) == 10
+    for line, answer in zip(map(json.loads, lines), answers, strict=True):
+        assert list(line) == list(answer) and line["tokens"] == answer["tokens"]
+        assert line["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-4)
+    printed = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
+    assert "loss" in printed and not any(name.endswith(("_s0", "gamma")) for name in printed)
+    for name, value in printed.items():
+        assert float(value) == pytest.approx(metrics[name], abs=1e-4)
 
 
-def test_evaluate_writes_a_line_for_each_instance_as_predict_does(task: str, archive: Path) -> None:
-    instances = Built(Task(task).config()).instances
-
-    lines, _ = evaluate(archive, DATA[task])
-
-    answers = predict(archive, list(map(INPUTS[task], instances)))
-    assert len(instances) > 4
-    for line, answer, instance in zip(lines, answers, instances, strict=True):
-        if task == "squad":
-            # A question of a file has an id as well.
-            assert line.pop("id") == instance["metadata"]["id"]
-        assert line.keys() == answer.keys()
-        assert numbers_rounded(line) == numbers_rounded(answer)
-
-
-def numbers_rounded(value: Any) -> Any:
-    """Returns a value of JSON with numbers that compare equal if they are close."""
-    if isinstance(value, dict):
-        return {key: numbers_rounded(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [numbers_rounded(each) for each in value]
-    return pytest.approx(value, abs=1e-4) if isinstance(value, float) else value
-
-
-def test_metrics_are_those_of_allennlps_evaluator(task: str, archive: Path) -> None:
-    simple = json.dumps({"evaluation": {"type": "simple"}})
-
-    _, ours = evaluate(archive, DATA[task])
-    batches, theirs = evaluate(archive, DATA[task], "-o", simple)
+def test_metrics_are_those_of_allennlps_evaluator(archive: Path, tmp_path: Path) -> None:
+    _, ours = evaluate(archive, tmp_path, DATA)
+    batches, theirs = evaluate(archive, tmp_path, DATA, "-o", '{"evaluation": {"type": "simple"}}')
 
     assert ours == pytest.approx(theirs, abs=1e-5)
     # AllenNLP's own evaluator is still there, and writes a line for each batch.
-    assert len(batches) < len(Built(Task(task).config()).instances)
+    assert len(batches) < 10
 
 
-def test_metrics_are_printed_without_the_weights_of_mixes(
-    archive: Path, task: str, capsys: pytest.CaptureFixture
-) -> None:
-    _, metrics = evaluate(archive, DATA[task])
-
-    lines = capsys.readouterr().out.splitlines()
-    printed = {name: float(value) for name, value in (line.split(": ") for line in lines)}
-    assert "loss" in printed and not any(name.endswith(("_s0", "gamma")) for name in printed)
-    assert printed == pytest.approx({name: metrics[name] for name in printed}, abs=1e-4)
-
-
-def test_a_second_file_has_its_own_metrics(archive: Path, task: str, tmp_path: Path) -> None:
+def test_a_second_file_has_its_own_metrics(archive: Path, tmp_path: Path) -> None:
     metrics, predictions = [tmp_path / "a", tmp_path / "b"], [tmp_path / "c", tmp_path / "d"]
-    data, metrics_files, files = (
-        ",".join(map(str, paths)) for paths in ([ROOT / DATA[task]] * 2, metrics, predictions)
-    )
-    args = ("--output-file", metrics_files, "--predictions-output-file", files)
+    data, *files = (",".join(map(str, paths)) for paths in ([DATA] * 2, metrics, predictions))
 
-    our_command("evaluate", archive, data, *args)
+    our_command(
+        *("evaluate", archive, data),
+        *("--output-file", files[0], "--predictions-output-file", files[1]),
+    )
 
     first, second = (json.loads(path.read_text()) for path in metrics)
     # The loss is a mean over batches, which are drawn anew.
@@ -131,25 +73,12 @@ def test_a_second_file_has_its_own_metrics(archive: Path, task: str, tmp_path: P
     assert predictions[0].read_text() == predictions[1].read_text()
 
 
-def test_an_answer_has_no_loss_if_its_group_is_one_instance(tmp_path: Path) -> None:
-    config = Task("sst").config("baseline", "{ trainer+: { num_epochs: 1 } }")
-    train(config, tmp_path / "model")
-    one = tmp_path / "one.txt"
-    one.write_text(
-        (ROOT / DATA["sst"]).read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8"
-    )
-
-    (line,), _ = evaluate(tmp_path / "model" / "model.tar.gz", str(one))
-
-    assert "loss" not in line and line["label"]
-
-
 def test_other_models_are_evaluated_as_by_allennlp(tmp_path: Path) -> None:
     built = Built(Task("sst").config("baseline"))
     assert isinstance(Evaluator.from_params(Params({"type": "elmo"})), ElmoEvaluator)
 
     class Other(type(built.model).__mro__[1]):  # type: ignore[misc]
-        """A model that is none of the four."""
+        """A model that is none of ours."""
 
         def forward(self, **_: Any) -> dict[str, Any]:
             return {"answer": [1, 2]}

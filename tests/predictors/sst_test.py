@@ -65,9 +65,3 @@ def test_archive_has_the_weights_of_the_bilm_and_the_word_vectors(predictor: Pre
     vectors = state["text_embedder.words.token_embedder_tokens.weight"]
 
     assert vectors[index].tolist() == [1, 2, 3]
-
-
-def test_tokens_are_taken_as_they_are(predictor: Predictor) -> None:
-    answer = predictor.predict_json({"tokens": ["It", "isn't", "7\u00a03/4"]})
-
-    assert answer["tokens"] == ["It", "isn't", "7\u00a03/4"]

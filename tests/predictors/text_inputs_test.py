@@ -1,9 +1,13 @@
+import csv
 import gzip
 import io
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -36,6 +40,50 @@ class Sentences(TextPredictor):
         self._dataset_reader: Any = SimpleNamespace(columns=self.columns)
 
 
+ROWS = [
+    {"id": "7", "tokens": "c", "sentence": "A film. A bore."},
+    {"id": "8", "tokens": "", "sentence": "Fine, really."},
+]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl"])
+def test_rows_of_every_kind_of_table_have_a_sentence_and_further_fields(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    if name == "a.parquet":
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
+    elif name == "a.jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    else:
+        with path.open("w", newline="") as file:
+            table = csv.DictWriter(file, ROWS[0], dialect="excel-tab" if "tsv" in name else "excel")
+            table.writeheader()
+            table.writerows(ROWS)
+
+    inputs = read_inputs(str(path), Sentences())
+
+    # A column that is not read, but has the name of a field, gets another name.
+    other = "tokens" if name == "a.jsonl" else "input_tokens"
+    expected = [
+        {"sentence": row["sentence"], "id": row["id"], other: row["tokens"]} for row in ROWS
+    ]
+    assert [each.values for each in inputs.records] == expected
+    assert inputs.are_json == (name == "a.jsonl")
+
+
+def test_each_sentence_of_a_row_has_its_further_fields(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("id,,sentence,review\n7,x,b,A film. A bore.\n")
+    predictor = Sentences("review")
+    predictor.split = True
+
+    found = [each.values for each in read_inputs(str(path), predictor).records]
+
+    further = {"id": "7", "input_sentence": "b"}
+    assert found == [{"sentence": "A film.", **further}, {"sentence": "A bore.", **further}]
+
+
 class WithoutColumns(Sentences):
     columns = None
 
@@ -48,7 +96,7 @@ class Documents(Sentences):
 def found(path: Path, predictor: TextPredictor) -> list[tuple[int, list[str]]]:
     inputs = read_inputs(str(path), predictor)
     assert not inputs.are_json
-    return [(each.line_number, each.json["tokens"]) for each in inputs.located]
+    return [(each.line, each.values["tokens"]) for each in inputs.records]
 
 
 @pytest.mark.parametrize("name", ["a.conll", "a.txt", "a.v4_gold_conll", "a.conll.gz"])
