@@ -1,15 +1,13 @@
 import asyncio
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.serve.limits import Limits
-from elmo_tasks.serve.word_count import count_words
-from elmo_tasks.serve.worker import BusyError, GoneError, Predict, Worker
+from elmo_tasks.serve.worker import Predict, Worker, count_words
 
 # The message of an error may quote the input, and is cut to this many characters.
 _MAX_MESSAGE = 2000
@@ -20,6 +18,24 @@ _PATIENCE = 64
 
 # Nobody reads this. nginx logs 499 for a client that has gone.
 _GONE = Response(status_code=499)
+
+
+class Limits(NamedTuple):
+    """
+    The limits of the server.
+
+    # Parameters
+
+    max_bytes: The largest body of a request.
+    max_words: The most words and punctuation marks of a request.
+    max_requests: The most requests that wait for an answer.
+    seconds: The time in which a client must have sent the body of a request.
+    """
+
+    max_bytes: int = 256 * 1024
+    max_words: int = 5000
+    max_requests: int = 256
+    seconds: float = 10.0
 
 
 class Answering:
@@ -44,9 +60,12 @@ class Answering:
         max_words: The most words of the request, if fewer than those of the server.
         """
         try:
-            inputs = await self._inputs(request, max_words or self._limits.max_words)
+            return await self._answered(request, predict, max_words or self._limits.max_words)
         except ClientDisconnect:
             return _GONE
+
+    async def _answered(self, request: Request, predict: Predict, max_words: int) -> Response:
+        inputs = await self._inputs(request, max_words)
         several = inputs if isinstance(inputs, list) else [inputs]
         if any(isinstance(each, dict) and "data" in each for each in several):
             reason = (
@@ -59,11 +78,9 @@ class Answering:
             response: Response = JSONResponse(answers if several is inputs else answers[0])
         except ValueError as error:
             raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
-        except BusyError as error:
+        except asyncio.QueueFull as error:
             reason = "the server has too many requests to answer already; try again"
             raise HTTPException(503, reason, {"retry-after": "1"}) from error
-        except GoneError:
-            return _GONE
         milliseconds = 1000 * (time.perf_counter() - start)
         response.headers["server-timing"] = f"answer;dur={milliseconds:.1f}"
         return response

@@ -15,8 +15,8 @@ from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.serve.answering import Answering
-from elmo_tasks.serve.limits import Limits
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
+from elmo_tasks.serve.answering import Answering, Limits
 from elmo_tasks.serve.middleware import OwnPageOnly
 from elmo_tasks.serve.senses import SENSES, senses
 from elmo_tasks.serve.served_model import ServedModel, describe
@@ -60,13 +60,13 @@ def make_app(
     _add_errors(app)
     _add_pages(app)
     answering = Answering(limits)
-    partial = functools.partial
+    partial, tokenize = functools.partial, ElmoSpacyTokenizer(language).tokenize
     tools = [
-        Tool(LAYERS, partial(layer_cosines, sentence_layers, language=language)),
-        Tool(SENSES, partial(senses, sentence_layers, language=language)),
+        Tool(LAYERS, partial(layer_cosines, sentence_layers, tokenize)),
+        Tool(SENSES, partial(senses, sentence_layers, tokenize)),
     ]
     if language_model is not None:
-        tools.append(Tool(WORDS, partial(word_bits, language_model, language=language)))
+        tools.append(Tool(WORDS, partial(word_bits, language_model, tokenize)))
 
     @app.get("/health", summary="Whether the server answers, and the names of its models")
     async def health() -> dict[str, Any]:

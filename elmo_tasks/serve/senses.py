@@ -7,9 +7,9 @@ from elmo_tasks.analysis.neighbors.occurrences import Occurrence
 from elmo_tasks.analysis.neighbors.vectors import principal_plane, similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.serve.tools import rounded
+from elmo_tasks.serve.tools import Tokenize, rounded
 
 # The most occurrences to compare. The matrix of cosines grows with the square of this number.
 _MAX_OCCURRENCES = 100
@@ -56,15 +56,14 @@ SENSES = Task(
 )
 
 
-def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -> dict[str, Any]:
+def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
     Compares the occurrences of a word in a text by their vectors in each layer of a biLM.
 
     # Parameters
 
-    inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules cut each line.
-        Upper and lower case count as equal. Only the first 100 occurrences are compared.
-    language (default `'en'`): spaCy's code of the language.
+    inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. Upper and lower case count as
+        equal. Only the first 100 occurrences are compared.
 
     # Returns
 
@@ -78,16 +77,9 @@ def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -
 
     `ValueError`: The input has another form, or the word is not in the text.
     """
-    match inputs:
-        case {"word": str(word), "text": str(text)} if len(inputs) == 2:
-            word = word.strip()
-        case _:
-            raise ValueError(
-                'expected {"word": "play", "text": "raw text, a sentence a line"}, but got '
-                f"{inputs!r:.200}"
-            )
-    tokenize = ElmoSpacyTokenizer(language).tokenize
-    sentences = [[token.text for token in tokenize(line)] for line in text.splitlines()]
+    check_texts(inputs, ("word", "text"))
+    word, text = inputs["word"].strip(), inputs["text"]
+    sentences = [[token.ensure_text() for token in tokenize(line)] for line in text.splitlines()]
     found = [
         Occurrence(words, position)
         for words in sentences

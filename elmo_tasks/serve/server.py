@@ -6,7 +6,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.serve.limits import Limits
+from elmo_tasks.serve.answering import Limits
 
 # The seconds that a stopping server has to answer the requests that it already has.
 STOP_SECONDS = 3

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
+from allennlp.data.tokenizers import Token
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 _MAX_LAYER_TOKENS = 100
 _MAX_WORD_TOKENS = 50
@@ -43,6 +44,10 @@ WORDS = Task(
 )
 
 
+# Cuts raw text into tokens.
+Tokenize = Callable[[str], list[Token]]
+
+
 class Tool(NamedTuple):
     """A tab of the biLM, and the function that answers an input of it."""
 
@@ -51,15 +56,14 @@ class Tool(NamedTuple):
 
 
 def layer_cosines(
-    sentence_layers: SentenceLayers, inputs: Any, language: str = "en"
+    sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any
 ) -> dict[str, Any]:
     """
     Computes the cosines between the words of a sentence in each layer of a biLM.
 
     # Parameters
 
-    inputs: `{"sentence": "raw text"}`, which spaCy's rules cut into at most 100 tokens.
-    language (default `'en'`): spaCy's code of the language.
+    inputs: A sentence (see `sentence_input`) of at most 100 tokens.
 
     # Returns
 
@@ -69,7 +73,7 @@ def layer_cosines(
 
     `ValueError`: The input has another form, no token, or too many tokens.
     """
-    words = _words_of(inputs, _MAX_LAYER_TOKENS, language)
+    words = _words_of(inputs, _MAX_LAYER_TOKENS, tokenize)
     (layers,) = sentence_layers([words])
     # Shape: (layers, tokens, tokens)
     units = normalize(layers, dim=-1)
@@ -81,14 +85,13 @@ def layer_cosines(
     }
 
 
-def word_bits(model: LanguageModel, inputs: Any, language: str = "en") -> dict[str, Any]:
+def word_bits(model: LanguageModel, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
     Says how likely the words of a sentence are, and which words would be likeliest in their places.
 
     # Parameters
 
-    inputs: `{"sentence": "raw text"}`, which spaCy's rules cut into at most 50 tokens.
-    language (default `'en'`): spaCy's code of the language.
+    inputs: A sentence (see `sentence_input`) of at most 50 tokens.
 
     # Returns
 
@@ -100,7 +103,7 @@ def word_bits(model: LanguageModel, inputs: Any, language: str = "en") -> dict[s
 
     `ValueError`: The input has another form, no token, or too many tokens.
     """
-    words = _words_of(inputs, _MAX_WORD_TOKENS, language)
+    words = _words_of(inputs, _MAX_WORD_TOKENS, tokenize)
     [score] = model.score([words])
     forward, backward = (
         [round(-each / math.log(2), 4) for each in log_probs.tolist()]
@@ -122,14 +125,8 @@ def rounded(values: torch.Tensor) -> list:
     return torch.round(values.double(), decimals=4).tolist()
 
 
-def _words_of(inputs: Any, max_tokens: int, language: str) -> list[str]:
-    match inputs:
-        case {"sentence": str(text)} if len(inputs) == 1:
-            words = [token.text for token in ElmoSpacyTokenizer(language).tokenize(text)]
-        case _:
-            raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
-    if not words:
-        raise ValueError("there is no word in the sentence")
+def _words_of(inputs: Any, max_tokens: int, tokenize: Tokenize) -> list[str]:
+    words = [token.ensure_text() for token in sentence_input(inputs, tokenize).tokens]
     if len(words) > max_tokens:
         raise ValueError(f"the sentence must have at most {max_tokens} tokens, not {len(words)}")
     return words

@@ -1,9 +1,11 @@
 import asyncio
+import re
+import unicodedata
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from elmo_tasks.serve.word_count import count_words
+from starlette.requests import ClientDisconnect
 
 Predict = Callable[[list[Any]], list[Any]]
 
@@ -13,12 +15,17 @@ _MAX_INPUTS = 32
 _MAX_WORDS = 4096
 
 
-class BusyError(Exception):
-    """Raised if too many requests wait for an answer."""
+# Vowel signs and accents, which belong to the letter before them.
+_SIGNS = "".join(
+    chr(code) for code in range(0x300, 0xFE30) if unicodedata.category(chr(code)).startswith("M")
+)
 
+# Letters of scripts without blanks: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
-class GoneError(Exception):
-    """Raised if the client has gone before its inputs were computed."""
+# Matches a run of letters (with their signs) and digits, one letter of a script without blanks, or
+# any other single character but white space. Tokenizers find about as many tokens.
+_WORD = re.compile(rf"(?:[^\W{_ALONE}][{_SIGNS}]*)+|[{_ALONE}]|[^\w\s]")
 
 
 class _Waiting(NamedTuple):
@@ -59,13 +66,13 @@ class Worker:
 
         # Raises
 
-        `BusyError`: Too many requests wait already.
-        `GoneError`: The client has gone.
+        `asyncio.QueueFull`: Too many requests wait already.
+        `ClientDisconnect`: The client has gone before its inputs were computed.
         `ValueError`: The predictor refuses an input. If there are several inputs, the message
             begins with the index of the input, counted from 1.
         """
         if self._num_requests >= self._max_requests:
-            raise BusyError
+            raise asyncio.QueueFull
         loop = asyncio.get_running_loop()
         answers = [loop.create_future() for _ in inputs]
         self._waiting += [
@@ -106,7 +113,7 @@ class Worker:
             ):
                 left.append(each)
             elif each.answer.done() or await each.is_gone():
-                _set(each.answer, GoneError())
+                _set(each.answer, ClientDisconnect())
             else:
                 batch.append(each)
                 longest = max(longest, each.num_words)
@@ -141,3 +148,18 @@ def _set(future: asyncio.Future, answer: Any) -> None:
         future.set_exception(answer)
     else:
         future.set_result(answer)
+
+
+def count_words(value: Any) -> int:
+    """
+    Returns the number of words and punctuation marks in all strings of a JSON value. Counts without
+    a tokenizer, so that a text that is too long costs little.
+    """
+    match value:
+        case str():
+            return sum(1 for _ in _WORD.finditer(value))
+        case list():
+            return sum(map(count_words, value))
+        case dict():
+            return sum(map(count_words, value.values()))
+    return 0

@@ -1,6 +1,7 @@
 """The texts of `tests.helpers.languages` over HTTP, as the page sends and shows them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -21,33 +22,20 @@ def served(request: pytest.FixtureRequest) -> Iterator[tuple[str, str, list[str]
         yield address, raw, " ".join(sentences).split()
 
 
-@pytest.mark.parametrize("tab", ["layers", "words"])
-def test_layers_and_words_have_the_tokens_of_the_language(
-    served: tuple[str, str, list[str]], tab: str
+def test_the_tabs_of_the_biLM_have_the_tokens_of_the_language(
+    served: tuple[str, str, list[str]],
 ) -> None:
     address, text, tokens = served
 
-    answer = httpx.post(f"{address}/{tab}", json={"sentence": text}).json()
+    def ask(tab: str, **inputs: str) -> dict[str, Any]:
+        return httpx.post(f"{address}/{tab}", json=inputs).json()
 
-    assert answer["tokens"] == tokens
-    numbers = answer["cosines"][2] if tab == "layers" else answer["forward"]
-    assert len(numbers) == len(tokens)
+    layers, words = ask("layers", sentence=text), ask("words", sentence=text)
+    senses = ask("senses", word=tokens[0], text=text)
 
-
-def test_senses_find_a_word_and_its_neighbours(served: tuple[str, str, list[str]]) -> None:
-    address, text, tokens = served
-
-    answer = httpx.post(f"{address}/senses", json={"word": tokens[0], "text": text}).json()
-
-    assert answer["occurrences"] == [{"words": tokens, "position": 0}]
-    similar = {word for word, _ in answer["similar"]}
+    assert layers["tokens"] == words["tokens"] == tokens
+    assert len(layers["cosines"][2]) == len(words["forward"]) == len(tokens)
+    assert senses["occurrences"] == [{"words": tokens, "position": 0}]
+    similar = {word for word, _ in senses["similar"]}
     expected = {word.lower() for word in tokens if word not in ".?。！？؟।"} - {tokens[0].lower()}
     assert similar <= expected and len(similar) == min(8, len(expected))
-
-
-def test_a_model_answers_for_given_tokens(address: str, served: tuple[str, str, list[str]]) -> None:
-    _, _, tokens = served
-
-    answer = httpx.post(f"{address}/predict/ner", json={"tokens": tokens}).json()
-
-    assert answer["tokens"] == tokens and len(answer["tags"]) == len(tokens)

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from elmo_tasks.serve.limits import Limits
+from elmo_tasks.serve.answering import Limits
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.served import app_of, running
 

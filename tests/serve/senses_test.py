@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from elmo_tasks.elmo import ElmoEncoder, SentenceLayers
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.senses import senses
 
+TOKENIZE = ElmoSpacyTokenizer().tokenize
 TEXT = "They play chess .\nThe Play is short .\n\nWe play and play .\nNothing here ."
 
 
@@ -17,7 +19,7 @@ def layers() -> SentenceLayers:
 
 
 def test_occurrences_of_either_case_are_compared_in_each_layer(layers: SentenceLayers) -> None:
-    answer = senses(layers, {"word": " play", "text": TEXT})
+    answer = senses(layers, TOKENIZE, {"word": " play", "text": TEXT})
 
     assert answer["num_occurrences"] == 4
     assert [each["position"] for each in answer["occurrences"]] == [1, 1, 1, 3]
@@ -42,7 +44,7 @@ def test_occurrences_of_either_case_are_compared_in_each_layer(layers: SentenceL
 def test_words_of_the_text_are_ranked_in_layer_0_without_the_word_itself(
     layers: SentenceLayers,
 ) -> None:
-    answer = senses(layers, {"word": "play", "text": TEXT})
+    answer = senses(layers, TOKENIZE, {"word": "play", "text": TEXT})
 
     words, cosines = zip(*answer["similar"])
     assert "play" not in words and len(words) == 8
@@ -50,7 +52,7 @@ def test_words_of_the_text_are_ranked_in_layer_0_without_the_word_itself(
 
 
 def test_the_first_hundred_occurrences_are_shown(layers: SentenceLayers) -> None:
-    answer = senses(layers, {"word": "a", "text": "a b\n" * 120})
+    answer = senses(layers, TOKENIZE, {"word": "a", "text": "a b\n" * 120})
 
     assert answer["num_occurrences"] == 120
     assert len(answer["occurrences"]) == len(answer["layers"][0]["points"]) == 100

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -5,8 +7,11 @@ import pytest
 
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.tools import layer_cosines, word_bits
 from tests.helpers.language_models import random_model
+
+TOKENIZE = ElmoSpacyTokenizer().tokenize
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +25,7 @@ def model() -> LanguageModel:
 
 
 def test_the_cosines_are_those_of_the_encoders_vectors(encoder: ElmoEncoder) -> None:
-    answer = layer_cosines(encoder.layers, {"sentence": "They play a play."})
+    answer = layer_cosines(encoder.layers, TOKENIZE, {"sentence": "They play a play."})
 
     assert answer["tokens"] == ["They", "play", "a", "play", "."]
     assert answer["layers"] == ["tokens", "LSTM 1", "LSTM 2"]
@@ -35,7 +40,7 @@ def test_the_cosines_are_those_of_the_encoders_vectors(encoder: ElmoEncoder) -> 
 
 
 def test_a_sentence_has_the_bits_and_the_likely_words_of_each_token(model: LanguageModel) -> None:
-    answer = word_bits(model, {"sentence": "the zebra saw a dog."})
+    answer = word_bits(model, TOKENIZE, {"sentence": "the zebra saw a dog."})
 
     [score] = model.score(["the zebra saw a dog ."])
     assert answer["tokens"] == score.tokens and answer["known"] == score.known
@@ -45,20 +50,13 @@ def test_a_sentence_has_the_bits_and_the_likely_words_of_each_token(model: Langu
     assert len(answer["likely"]) == 6
 
 
-REFUSED = [
-    ({"sentence": ""}, "there is no word"),
-    ({"sentence": "a " * 101}, "at most .* tokens, not 101"),
-    ({"sentence": 1}, "expected"),
-    ({"text": "a"}, "expected"),
-    (["a"], "expected"),
-]
-
-
-@pytest.mark.parametrize("inputs, message", REFUSED)
-def test_what_is_no_sentence_is_refused(
-    encoder: ElmoEncoder, model: LanguageModel, inputs: Any, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        layer_cosines(encoder.layers, inputs)
-    with pytest.raises(ValueError, match=message):
-        word_bits(model, inputs)
+def test_what_is_no_short_sentence_is_refused(encoder: ElmoEncoder, model: LanguageModel) -> None:
+    tools: list[tuple[Callable[[Any], Any], int]] = [
+        (partial(layer_cosines, encoder.layers, TOKENIZE), 100),
+        (partial(word_bits, model, TOKENIZE), 50),
+    ]
+    for tool, limit in tools:
+        with pytest.raises(ValueError, match=f"at most {limit} tokens, not {limit + 1}"):
+            tool({"sentence": "a " * (limit + 1)})
+        with pytest.raises(ValueError, match="expected .*sentence.*, but got"):
+            tool({"text": "a"})

@@ -4,9 +4,10 @@ from threading import Event
 from typing import Any
 
 import pytest
+from starlette.requests import ClientDisconnect
 
 from elmo_tasks.serve import worker
-from elmo_tasks.serve.worker import BusyError, GoneError, Worker
+from elmo_tasks.serve.worker import Worker, count_words
 
 
 async def stays() -> bool:
@@ -101,7 +102,7 @@ def test_nothing_is_computed_for_a_client_that_has_gone() -> None:
         models=[model],
     )
 
-    assert answers[0] == [2] and isinstance(answers[1], GoneError) and answers[2] == [6]
+    assert answers[0] == [2] and isinstance(answers[1], ClientDisconnect) and answers[2] == [6]
     assert model.batches == [[1, 3]]
 
 
@@ -110,7 +111,7 @@ def test_a_request_too_many_is_refused_and_a_later_one_answered() -> None:
 
     answers = all_at_once(*(works.answer(model, [k], stays) for k in range(3)), models=[model])
 
-    assert answers[:2] == [[0], [2]] and isinstance(answers[2], BusyError)
+    assert answers[:2] == [[0], [2]] and isinstance(answers[2], asyncio.QueueFull)
     assert all_at_once(works.answer(model, [3], stays), models=[]) == [[6]]
 
 
@@ -121,3 +122,19 @@ def test_the_worker_works_on_after_it_was_idle() -> None:
         return [await works.answer(model, inputs, stays) for inputs in ([1], [], [2])]
 
     assert asyncio.run(ask()) == [[2], [], [4]]
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ("Two words.", 3),
+        ("", 0),
+        ({"tokens": ["A", "b-c"], "top_k": 5}, 4),
+        # Vowel signs belong to a word of Hindi; Chinese is cut into characters.
+        ("बिल्ली सो रही है।", 5),
+        ("猫在睡觉。", 5),
+        ([{"a": "x y"}, {"b": {"c": ["z"]}}, None, 3.5], 3),
+    ],
+)
+def test_words_and_marks_of_all_strings_are_counted(value: object, expected: int) -> None:
+    assert count_words(value) == expected
