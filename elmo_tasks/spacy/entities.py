@@ -23,9 +23,7 @@ class EntityComponent(ModelPipe):
 
     def annotate(self, docs: list[Doc]) -> None:
         found: list[list[Span]] = [[] for _ in docs]
-        sentences = list(of_docs(docs))
-        for index, answer in self.answers([sentence.words for sentence in sentences]):
-            doc_index, indices, _ = sentences[index]
+        for doc_index, indices, answer in self.answers(of_docs(docs)):
             for entity in answer["entities"]:
                 start, end = entity["tokens"]
                 span = Span(docs[doc_index], indices[start], indices[end - 1] + 1, entity["type"])

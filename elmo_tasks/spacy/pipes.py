@@ -4,7 +4,7 @@ import os
 import tarfile
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Union
@@ -21,6 +21,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_inside, check_regular, local_path
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.kernels.threads import operator_threads
+from elmo_tasks.spacy.sentences import DocSentence
 
 # The maximum number of tokens in a batch, padding included.
 _BATCH_TOKENS = 2048
@@ -111,13 +112,22 @@ class ModelPipe(BatchedPipe):
         """Returns the answers of the predictor to inputs in JSON."""
         return self._open().predict_batch_json(inputs)
 
-    def answers(self, sentences: Sequence[list[str]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def answers(
+        self, sentences: Iterable[DocSentence]
+    ) -> Iterator[tuple[int, list[int], dict[str, Any]]]:
         """
-        Yields the index of each sentence and the predictor's answer to it (see
-        `elmo_tasks.predictors`). The longest sentences come first, in batches of similar length.
+        Yields, for each sentence that has words, the index of its doc, the indices of its tokens in
+        the doc, and the predictor's answer. Sentences of similar length are a batch.
         """
-        for batch in batches_by_length(list(map(len, sentences)), _BATCH_TOKENS):
-            yield from zip(batch, self.predict([{"tokens": sentences[index]} for index in batch]))
+        sentences = [each for each in sentences if each.words]
+        found: list[dict[str, Any]] = [{} for _ in sentences]
+        lengths = [len(each.words) for each in sentences]
+        for batch in batches_by_length(lengths, _BATCH_TOKENS):
+            answers = self.predict([{"tokens": sentences[index].words} for index in batch])
+            for index, answer in zip(batch, answers, strict=True):
+                found[index] = answer
+        for sentence, answer in zip(sentences, found):
+            yield sentence.doc, sentence.indices, answer
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """

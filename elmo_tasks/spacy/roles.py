@@ -23,12 +23,9 @@ class RolesComponent(ModelPipe):
     predictor = "elmo_srl"
 
     def annotate(self, docs: list[Doc]) -> None:
-        sentences = list(of_docs(docs))
-        answers = dict(self.answers([sentence.words for sentence in sentences]))
         for doc in docs:
             doc._.elmo_srl = []
-        # Batches are sorted by length, but predicates must be in the order of the text.
-        for index, (doc_index, indices, _) in enumerate(sentences):
+        for doc_index, indices, answer in self.answers(of_docs(docs)):
             docs[doc_index]._.elmo_srl += [
                 {
                     "predicate": indices[predicate["index"]],
@@ -42,5 +39,5 @@ class RolesComponent(ModelPipe):
                         for each in predicate["roles"]
                     ],
                 }
-                for predicate in answers[index]["predicates"]
+                for predicate in answer["predicates"]
             ]

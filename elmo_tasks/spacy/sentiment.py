@@ -2,6 +2,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from elmo_tasks.spacy.pipes import ModelPipe
+from elmo_tasks.spacy.sentences import DocSentence
 
 
 @Language.factory("elmo_sentiment", assigns=["doc.cats"])
@@ -17,6 +18,7 @@ class SentimentComponent(ModelPipe):
     predictor = "elmo_sst"
 
     def annotate(self, docs: list[Doc]) -> None:
-        texts = [[token.text for token in doc if not token.is_space] for doc in docs]
-        for index, answer in self.answers(texts):
+        words = [[token.text for token in doc if not token.is_space] for doc in docs]
+        texts = [DocSentence(index, [], each) for index, each in enumerate(words)]
+        for index, _, answer in self.answers(texts):
             docs[index].cats.update(answer["probabilities"])

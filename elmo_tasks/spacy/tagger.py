@@ -31,9 +31,7 @@ class TaggerComponent(ModelPipe):
         self.attribute = attribute
 
     def annotate(self, docs: list[Doc]) -> None:
-        sentences = list(of_docs(docs))
-        for index, answer in self.answers([sentence.words for sentence in sentences]):
-            doc_index, indices, _ = sentences[index]
+        for doc_index, indices, answer in self.answers(of_docs(docs)):
             for token_index, tag in zip(indices, answer["tags"]):
                 token = docs[doc_index][token_index]
                 if self.attribute == "morph":

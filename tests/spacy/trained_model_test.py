@@ -53,21 +53,114 @@ def test_entities_are_those_of_the_predictor_sentence_by_sentence(tagger: Path) 
     assert entities(pipeline("elmo_ner", tagger.parent)) == expected
 
 
-def test_an_entity_has_the_tokens_of_the_doc(monkeypatch: pytest.MonkeyPatch) -> None:
-    nlp = pipeline("elmo_ner", "not opened")
-    found = [
-        (1, {"entities": [{"type": "LOC", "tokens": [0, 2], "confidence": 0.5}]}),
-        (0, {"entities": [{"type": "X", "tokens": [1, 3], "confidence": 0.25}]}),
-    ]
-    component: Any = nlp.get_pipe("elmo_ner")
-    monkeypatch.setattr(component, "answers", lambda sentences: iter(found))
+def stubbed(factory: str, answer: Any, **config: Any) -> tuple[Language, list[dict[str, Any]]]:
+    """Makes a pipeline whose component answers by a function; also returns the inputs asked."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    component: Any = nlp.add_pipe(factory, config={"model": "not opened", **config})
+    asked: list[dict[str, Any]] = []
 
-    doc = nlp(TEXT)
+    def predict(inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked.extend(inputs)
+        return list(map(answer, inputs))
 
+    component.predict = predict
+    return nlp, asked
+
+
+def last_two(asked: dict[str, Any]) -> list[int]:
+    return [len(asked["tokens"]) - 2, len(asked["tokens"])]
+
+
+TWO_SENTENCES = "Rain  fell. Marta broke two old  windows"
+
+
+def test_entities_have_the_tokens_of_the_doc() -> None:
+    entity = {"type": "X", "confidence": 0.5}
+    nlp, asked = stubbed(
+        "elmo_ner", lambda each: {"entities": [{**entity, "tokens": last_two(each)}]}
+    )
+
+    doc, empty = nlp.pipe([TWO_SENTENCES, ""])
+
+    # The longer sentence is asked first.
+    assert [each["tokens"][0] for each in asked] == ["Marta", "Rain"]
     assert [(e.text, e.label_, e._.elmo_confidence) for e in doc.ents] == [
-        ("Oduya  left", "X", 0.25),
-        ("New York", "LOC", 0.5),
+        ("fell.", "X", 0.5),
+        ("old  windows", "X", 0.5),
     ]
+    assert empty.ents == ()
+
+
+def test_roles_have_the_tokens_of_the_doc_in_the_order_of_the_text() -> None:
+    role = {"role": "ARG1", "confidence": 0.5, "text": ""}
+    nlp, _ = stubbed(
+        "elmo_srl",
+        lambda each: {"predicates": [{"index": 1, "roles": [{**role, "tokens": last_two(each)}]}]},
+    )
+
+    doc, empty = nlp.pipe([TWO_SENTENCES, ""])
+
+    assert [
+        (doc[each["predicate"]].text, doc[role["start"] : role["end"]].text, role["confidence"])
+        for each in doc._.elmo_srl
+        for role in each["roles"]
+    ] == [("fell", "fell.", 0.5), ("broke", "old  windows", 0.5)]
+    assert empty._.elmo_srl == []
+
+
+def test_clusters_have_the_tokens_of_the_doc() -> None:
+    clusters = [[{"tokens": [0, 2]}, {"tokens": [4, 5]}]]
+    nlp, asked = stubbed("elmo_coref", lambda each: {"clusters": clusters})
+
+    doc, empty = nlp.pipe(["The  boat sank. It was old.", " "])
+
+    assert asked == [{"sentences": [["The", "boat", "sank", "."], ["It", "was", "old", "."]]}]
+    spans = [[doc[start:end].text for start, end in cluster] for cluster in doc._.elmo_coref]
+    assert spans == [["The  boat", "It"]]
+    assert empty._.elmo_coref == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("tag", "tag_"), ("pos", "pos_"), ("morph", "morph"), ("lemma", "lemma_")],
+)
+def test_tags_are_set_as_the_attribute(attribute: str, value: str) -> None:
+    tags = {"pos": "NOUN", "morph": "Case=Nom"}
+    tag = tags.get(attribute, "x")
+    nlp, _ = stubbed(
+        "elmo_tagger", lambda each: {"tags": [tag] * len(each["tokens"])}, attribute=attribute
+    )
+
+    doc = nlp(TWO_SENTENCES)
+
+    for token in doc:
+        assert token.is_space or str(getattr(token, value)) == tag
+
+
+@pytest.mark.parametrize("factory", ["elmo_sentiment", "elmo_textcat"])
+def test_a_doc_is_one_text_and_without_words_keeps_its_categories(factory: str) -> None:
+    nlp, asked = stubbed(factory, lambda each: {"probabilities": {"x": 0.5}})
+    doc = nlp.make_doc(" \n")
+    doc.cats = {"kept": 1.0}
+
+    done, other = nlp.pipe([doc, nlp.make_doc(TWO_SENTENCES)])
+
+    assert done.cats == {"kept": 1.0} and other.cats == {"x": 0.5}
+    assert asked == [{"tokens": "Rain fell . Marta broke two old windows".split()}]
+
+
+@pytest.mark.parametrize("factory", ["elmo_tagger", "elmo_textcat"])
+def test_a_model_of_ones_own_is_opened(factory: str, tmp_path: Path) -> None:
+    task = "tag" if factory == "elmo_tagger" else "classify"
+    archive = task_model(tmp_path, task, "baseline")
+    predictor = Predictor.from_archive(load_archive(archive))
+
+    doc = pipeline(factory, archive)("New York hired two.")
+
+    answer = predictor.predict_json({"tokens": SENTENCES[1]})
+    assert doc.cats == pytest.approx(answer["probabilities"]) or task == "tag"
+    assert [token.tag_ for token in doc] == answer.get("tags", [""] * 5)
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer["label"])
@@ -77,16 +170,6 @@ def test_categories_are_the_probabilities_of_the_classes(answer: dict[str, Any])
     doc = nlp("\n".join(answer["tokens"]))
 
     assert doc.cats == pytest.approx(answer["probabilities"], abs=1e-5)
-
-
-def test_a_doc_without_words_keeps_its_categories() -> None:
-    nlp = pipeline("elmo_sentiment", SST)
-    doc = nlp.make_doc(" \n")
-    doc.cats = {"kept": 1.0}
-
-    (done, other) = nlp.pipe([doc, nlp.make_doc("it works")])
-
-    assert done.cats == {"kept": 1.0} and len(other.cats) == 5
 
 
 def test_a_saved_pipeline_has_the_model(tagger: Path, tmp_path: Path) -> None:
@@ -146,32 +229,3 @@ def test_a_missing_archive_is_named() -> None:
 
     with pytest.raises(FileNotFoundError, match="gone.tar.gz"):
         nlp("A text.")
-
-
-def test_categories_of_a_model_of_ones_own_are_its_probabilities(tmp_path: Path) -> None:
-    archive = task_model(tmp_path, "classify", "baseline")
-    predictor = Predictor.from_archive(load_archive(archive))
-    nlp = pipeline("elmo_textcat", archive)
-
-    doc = nlp(TEXT)
-
-    expected = predictor.predict_json({"tokens": sum(SENTENCES, [])})["probabilities"]
-    assert doc.cats == pytest.approx(expected, abs=1e-5)
-    assert len(doc.cats) == 3
-
-
-@pytest.mark.parametrize("attribute", ["tag", "pos"])
-def test_tags_of_a_model_of_ones_own_are_its_answers(attribute: str, tmp_path: Path) -> None:
-    archive = task_model(tmp_path, "tag", "baseline")
-    predictor = Predictor.from_archive(load_archive(archive))
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("elmo_tagger", config={"model": str(archive), "attribute": attribute})
-
-    doc = nlp(TEXT)
-
-    expected = [
-        tag for tokens in SENTENCES for tag in predictor.predict_json({"tokens": tokens})["tags"]
-    ]
-    found = [getattr(token, f"{attribute}_") for token in doc if not token.is_space]
-    assert found == expected
