@@ -5,11 +5,13 @@ import numpy
 import torch
 from allennlp.common.util import JsonDict
 from allennlp.data.fields import TextField
+from allennlp.modules import TextFieldEmbedder
+from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.modules.text_embedder import EmbeddedText
 
 
-def saliency(predictor: TextPredictor, inputs: JsonDict) -> dict[str, Any]:
+def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
     """
     Says how much each word matters for a model's answer: the gradient of the answer's loss times
     all that the model knows of the word, [x_k; ELMo_k], as a share of all words of the text.
@@ -45,3 +47,43 @@ def saliency(predictor: TextPredictor, inputs: JsonDict) -> dict[str, Any]:
 
 def _keep(vectors: list[numpy.ndarray], _: Any, __: Any, output: torch.Tensor) -> None:
     vectors.append(output.detach().cpu().numpy())
+
+
+class TokenVectors(torch.nn.Module):
+    """
+    The layer that the interpreters and attackers of `allennlp.interpret` look at: what a task model
+    knows of each token, [x_k; ELMo_k], with the ELMo of both places. It returns the vectors that it
+    gets.
+
+    # Parameters
+
+    words: The embedder of x_k, for `Hotflip`, which asks for the vectors of a vocabulary.
+    """
+
+    def __init__(self, words: TextFieldEmbedder) -> None:
+        super().__init__()
+        self.words = words
+
+    def forward(self, vectors: Any) -> torch.Tensor:
+        # AllenNLP's hooks change the output in place.
+        return self.words(vectors) if isinstance(vectors, dict) else vectors.clone()
+
+
+def passed_through(layer: torch.nn.Module, text: EmbeddedText, as_one: bool) -> EmbeddedText:
+    """
+    Lets the vectors of a text pass through a layer.
+
+    # Parameters
+
+    as_one: Whether the rows of `text` are the sentences of one document. The layer then gets the
+        document's tokens as one row.
+    """
+    vectors = torch.cat([text.x, text.elmo], dim=-1)
+    if as_one:
+        vectors = vectors.masked_scatter(
+            text.mask.unsqueeze(-1), layer(vectors[text.mask].unsqueeze(0))
+        )
+    else:
+        vectors = layer(vectors)
+    x, elmo = vectors.split([text.x.size(-1), text.elmo.size(-1)], dim=-1)
+    return text._replace(x=x, elmo=elmo)

@@ -20,8 +20,8 @@ from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 from elmo_tasks.modules.text_embedder import EmbeddedText
+from elmo_tasks.predictors.saliency import TokenVectors, passed_through
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.token_vectors import TokenVectors, passed_through
 
 FORMATS = ("json", "text")
 

@@ -13,8 +13,7 @@ from elmo_tasks.common.records import Record, kind_of, read_records
 from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.label_fields import KnownLabelField, KnownLabelsField
-from elmo_tasks.readers.text_fields import DocumentField
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.text_reader import DocumentField, TextReader
 from elmo_tasks.readers.tokenizers import TextSentences
 
 logger = logging.getLogger(__name__)

@@ -13,8 +13,7 @@ from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.readers.coref_file import CorefDocument, Span, read_coref
 from elmo_tasks.readers.label_fields import GenreField
-from elmo_tasks.readers.text_fields import DocumentField
-from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, TextReader
+from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, DocumentField, TextReader
 
 logger = logging.getLogger(__name__)
 

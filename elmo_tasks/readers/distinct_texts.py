@@ -7,7 +7,7 @@ from allennlp.data.fields.field import Field
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.text_fields import sentences_of
+from elmo_tasks.readers.text_reader import sentences_of
 
 
 class DistinctTexts(Sequence[numpy.ndarray]):

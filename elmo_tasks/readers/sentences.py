@@ -10,8 +10,7 @@ from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import WordIdIndexer
-from elmo_tasks.readers.text_fields import sentences_of
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.text_reader import TextReader, sentences_of
 
 
 @DatasetReader.register("elmo_sentences")

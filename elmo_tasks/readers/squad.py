@@ -11,8 +11,7 @@ from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import check_choice, check_positive
 from elmo_tasks.readers.squad_file import Passage, Question, read_squad
-from elmo_tasks.readers.text_fields import PassageField
-from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, TextReader
+from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, PassageField, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 logger = logging.getLogger(__name__)

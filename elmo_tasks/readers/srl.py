@@ -12,8 +12,7 @@ from elmo_tasks.readers.entities import write_tags
 from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.predicate_field import PredicateField
 from elmo_tasks.readers.srl_file import Predicate, read_srl
-from elmo_tasks.readers.text_fields import PassageField
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 

@@ -3,8 +3,7 @@ from itertools import groupby
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.spacy.pipes import ModelPipe
-from elmo_tasks.spacy.sentences import of_docs
+from elmo_tasks.spacy.pipes import ModelPipe, of_docs
 
 if not Doc.has_extension("elmo_coref"):
     Doc.set_extension("elmo_coref", default=None)

@@ -1,16 +1,16 @@
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Union
 
 import numpy
+import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, check_spelling
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.spacy.bilm_shim import encoder_from_bytes, encoder_to_bytes
-from elmo_tasks.spacy.pipes import BatchedPipe
-from elmo_tasks.spacy.sentences import of_docs
+from elmo_tasks.spacy.pipes import BatchedPipe, of_docs
 from elmo_tasks.spacy.vectors import use_elmo
 
 
@@ -107,3 +107,21 @@ class ElmoComponent(BatchedPipe):
         """Loads the biLM and the mix that `to_disk` wrote."""
         self._encoder = ElmoEncoder.from_pretrained(path, device=self.device)
         return self
+
+
+def encoder_to_bytes(encoder: ElmoEncoder) -> bytes:
+    """Returns the files that `ElmoEncoder.save_pretrained` writes, as bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        encoder.save_pretrained(folder)
+        return srsly.msgpack_dumps(
+            {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+        )
+
+
+def encoder_from_bytes(data: bytes, device: str) -> ElmoEncoder:
+    """Returns the encoder that `encoder_to_bytes` saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in srsly.msgpack_loads(data).items():
+            # Only the last part of the name is used, so that no path leads out of the folder.
+            Path(folder, Path(name).name).write_bytes(content)
+        return ElmoEncoder.from_pretrained(folder, device=device)

@@ -1,8 +1,7 @@
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from elmo_tasks.spacy.pipes import ModelPipe
-from elmo_tasks.spacy.sentences import of_docs
+from elmo_tasks.spacy.pipes import ModelPipe, of_docs
 
 if not Span.has_extension("elmo_confidence"):
     Span.set_extension("elmo_confidence", default=None)

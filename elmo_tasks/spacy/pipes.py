@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar, NamedTuple, Union
 
 from spacy.language import Language
 from spacy.pipeline import Pipe
@@ -21,7 +21,6 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_inside, check_regular, local_path
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.kernels.threads import operator_threads
-from elmo_tasks.spacy.sentences import DocSentence
 
 # The maximum number of tokens in a batch, padding included.
 _BATCH_TOKENS = 2048
@@ -41,6 +40,35 @@ def threads_of_this_process() -> Iterator[None]:
     else:
         with operator_threads(1):
             yield
+
+
+class DocSentence(NamedTuple):
+    """
+    A sentence of a doc, without white space tokens, as a biLM reads it.
+
+    # Parameters
+
+    doc: The index of the doc among the docs.
+    indices: The indices of the tokens in the doc.
+    words: The text of the tokens.
+    """
+
+    doc: int
+    indices: list[int]
+    words: list[str]
+
+
+def of_docs(docs: Iterable[Doc]) -> Iterator[DocSentence]:
+    """
+    Yields the sentences of docs. Leaves out sentences without words. A doc without sentence
+    boundaries is one sentence.
+    """
+    for index, doc in enumerate(docs):
+        sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
+        for sentence in sentences:
+            tokens = [token for token in sentence if not token.is_space]
+            if tokens:
+                yield DocSentence(index, [t.i for t in tokens], [t.text for t in tokens])
 
 
 class BatchedPipe(Pipe):

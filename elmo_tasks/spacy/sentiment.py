@@ -1,8 +1,7 @@
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.spacy.pipes import ModelPipe
-from elmo_tasks.spacy.sentences import DocSentence
+from elmo_tasks.spacy.pipes import DocSentence, ModelPipe
 
 
 @Language.factory("elmo_sentiment", assigns=["doc.cats"])

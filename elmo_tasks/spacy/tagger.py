@@ -2,8 +2,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from elmo_tasks.common.errors import check_choice
-from elmo_tasks.spacy.pipes import ModelPipe
-from elmo_tasks.spacy.sentences import of_docs
+from elmo_tasks.spacy.pipes import ModelPipe, of_docs
 
 # The attributes of a token that can be set to a tag.
 _ATTRIBUTES = ("tag", "pos", "morph", "lemma")

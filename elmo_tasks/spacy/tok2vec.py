@@ -3,13 +3,23 @@ from collections.abc import Callable
 import torch
 from spacy import registry
 from spacy.tokens import Doc
-from thinc.api import Dropout, Maxout, Model, chain, concatenate, with_array
+from thinc.api import (
+    Dropout,
+    Maxout,
+    Model,
+    chain,
+    concatenate,
+    get_torch_default_device,
+    with_array,
+)
+from thinc.shims import Shim
 from thinc.types import Floats2d, Floats3d
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
-from elmo_tasks.spacy.bilm_shim import BiLmShim
-from elmo_tasks.spacy.pipes import threads_of_this_process
-from elmo_tasks.spacy.sentences import of_docs
+from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.store import LayerStore
+from elmo_tasks.spacy.elmo import encoder_from_bytes, encoder_to_bytes
+from elmo_tasks.spacy.pipes import of_docs, threads_of_this_process
 
 
 @registry.architectures("elmo_tasks.Tok2Vec.v1")
@@ -64,6 +74,45 @@ def _layers_forward(
         for sentence, layers in zip(sentences, encoder.layers(s.words for s in sentences)):
             outputs[sentence.doc][sentence.indices] = layers.transpose(0, 1)
     return [model.ops.asarray3f(output.numpy()) for output in outputs], lambda _: []
+
+
+class BiLmShim(Shim):
+    """
+    Holds a frozen biLM in a thinc model, and saves the biLM with the model. The biLM is opened at
+    first use, so a saved model can be loaded where the biLM's name or path is unknown.
+
+    # Parameters
+
+    bilm, store: As for `tok2vec`.
+    """
+
+    _model: ElmoEncoder | None
+
+    def __init__(self, bilm: str, store: str | None = None) -> None:
+        super().__init__(None)
+        self.bilm = bilm
+        self.store = store
+
+    @property
+    def encoder(self) -> ElmoEncoder:
+        if self._model is None:
+            store = None if self.store is None else LayerStore(self.store)
+            device = get_torch_default_device()
+            self._model = ElmoEncoder.from_pretrained(self.bilm, store=store, device=device)
+        return self._model
+
+    def finish_update(self, optimizer) -> None:
+        """Does nothing, since the biLM is frozen."""
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Does nothing, because the biLM is opened on the device that spaCy uses."""
+
+    def to_bytes(self) -> bytes:
+        return encoder_to_bytes(self.encoder)
+
+    def from_bytes(self, data: bytes) -> "BiLmShim":
+        self._model = encoder_from_bytes(data, device=str(get_torch_default_device()))
+        return self
 
 
 def mix() -> Model[Floats3d, Floats2d]:

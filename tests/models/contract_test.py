@@ -9,7 +9,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.common.testing import ModelTestCase
 from allennlp.data.fields import TextField
 
-from elmo_tasks.readers.text_fields import sentences_of
+from elmo_tasks.readers.text_reader import sentences_of
 from tests.helpers.precision import in_dtype, rounding
 from tests.helpers.task_models import Built, Task
 

@@ -7,7 +7,7 @@ import pytest
 from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.readers.classify import SEVERAL, ClassifyReader
-from elmo_tasks.readers.text_fields import sentences_of
+from elmo_tasks.readers.text_reader import sentences_of
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "classify.csv"
 

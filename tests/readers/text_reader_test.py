@@ -1,7 +1,7 @@
 from allennlp.data import Instance, Token, Vocabulary
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 
-from elmo_tasks.readers.text_fields import PassageField
+from elmo_tasks.readers.text_reader import PassageField
 
 
 class CountingIndexer(SingleIdTokenIndexer):
