@@ -1,5 +1,4 @@
 import functools
-from typing import Any, NamedTuple
 
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance, Token
@@ -11,22 +10,6 @@ from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
-
-
-class _Request(NamedTuple):
-    """
-    A checked input.
-
-    # Parameters
-
-    words: At least one word.
-    asked: The index for which the best words are asked, or `None`.
-    top_k: Number of best words.
-    """
-
-    words: list[str]
-    asked: int | None = None
-    top_k: int = 0
 
 
 @Predictor.register("elmo_language_model")
@@ -63,43 +46,48 @@ class LanguageModelPredictor(TextPredictor):
         return [one_line(*perplexities, " ".join(answer["tokens"]))]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        found = [
+            sentence_input(each, lambda text: list(map(Token, text.split()))) for each in inputs
+        ]
+        words = [[token.ensure_text() for token in each.tokens] for each in found]
         # The class of unknown words is no word.
         num_words = self._model.softmax.num_classes - 1
-        return self._answers([_parse_request(each, num_words) for each in inputs])
+        places = [_place(each, len(some), num_words) for each, some in zip(inputs, words)]
+        answers = self._answers(words)
+        for answer, place in zip(answers, places):
+            if place is not None:
+                best = self._language_model.fill(answer["tokens"], *place)
+                answer["best"] = {
+                    direction: [{"word": word, "probability": share} for word, share in likely]
+                    for direction, likely in best.items()
+                }
+        return answers
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         # The first and the last token are the boundaries.
-        words = [[token.text for token in instance["tokens"]][1:-1] for instance in instances]
-        return self._answers([_Request(each) for each in words])
+        return self._answers([[token.text for token in each["tokens"]][1:-1] for each in instances])
 
     @functools.cached_property
     def _language_model(self) -> LanguageModel:
         return LanguageModel(self._model.bilm, softmax_of(self._model))
 
-    def _answers(self, requests: list[_Request]) -> list[JsonDict]:
-        scores = self._language_model.score([request.words for request in requests])
-        return [self._answer(*each) for each in zip(requests, scores)]
+    def _answers(self, sentences: list[list[str]]) -> list[JsonDict]:
+        return list(map(_answer, sentences, self._language_model.score(sentences)))
 
-    def _answer(self, request: _Request, score: Score) -> JsonDict:
-        perplexity = Perplexity()
-        perplexity.add(score)
-        answer: dict[str, Any] = {
-            "tokens": request.words,
-            "unknown": [not known for known in score.known],
-            "forward_log_probs": score.forward.tolist(),
-            "end_log_prob": score.end,
-            "forward_perplexity": perplexity.forward,
-            "backward_log_probs": score.backward.tolist(),
-            "begin_log_prob": score.begin,
-            "backward_perplexity": perplexity.backward,
-        }
-        if request.asked is not None:
-            best = self._language_model.fill(request.words, request.asked, request.top_k)
-            answer["best"] = {
-                direction: [{"word": word, "probability": share} for word, share in words]
-                for direction, words in best.items()
-            }
-        return answer
+
+def _answer(words: list[str], score: Score) -> JsonDict:
+    perplexity = Perplexity()
+    perplexity.add(score)
+    return {
+        "tokens": words,
+        "unknown": [not known for known in score.known],
+        "forward_log_probs": score.forward.tolist(),
+        "end_log_prob": score.end,
+        "forward_perplexity": perplexity.forward,
+        "backward_log_probs": score.backward.tolist(),
+        "begin_log_prob": score.begin,
+        "backward_perplexity": perplexity.backward,
+    }
 
 
 def softmax_of(model: ElmoLanguageModel) -> Softmax:
@@ -113,17 +101,16 @@ def softmax_of(model: ElmoLanguageModel) -> Softmax:
     )
 
 
-def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
-    found = sentence_input(inputs, lambda text: [Token(word) for word in text.split()])
-    words = [token.text for token in found.tokens]
+def _place(inputs: JsonDict, length: int, num_words: int) -> tuple[int, int] | None:
+    """Returns the index for which an input asks the best words, and their number."""
     if "place" not in inputs:
         if "top_k" in inputs:
             raise ValueError(f"top_k needs a place, the index of a word: {inputs!r:.200}")
-        return _Request(words)
+        return None
     index, top_k = inputs["place"], inputs.get("top_k", min(10, num_words))
-    if type(index) is not int or not 0 <= index < len(words):
+    if type(index) is not int or not 0 <= index < length:
         raise ValueError(
-            f"place must be the index of a word, from 0 to {len(words) - 1}, but is {index!r} in "
+            f"place must be the index of a word, from 0 to {length - 1}, but is {index!r} in "
             f"{inputs!r}"
         )
     if type(top_k) is not int or not 1 <= top_k <= num_words:
@@ -131,4 +118,4 @@ def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
             f"top_k must be from 1 to {num_words}, the size of the vocabulary, but is {top_k!r} in "
             f"{inputs!r}"
         )
-    return _Request(words, index, top_k)
+    return index, top_k

@@ -71,7 +71,7 @@ class LoadedModel:
         if (inputs is None) == (not texts):
             raise ValueError("give either inputs, or one input by the names of its texts")
         asked = texts if inputs is None else inputs
-        if isinstance(asked, str | bytes | Mapping) or not _has_items(asked):
+        if isinstance(asked, str | bytes | Mapping) or not isinstance(asked, Iterable):
             return next(self._answers([asked], 1))
         return list(self._answers(asked, batch_size))
 
@@ -91,14 +91,6 @@ class LoadedModel:
             text = "a text or " if len(names) == 1 else ""
             raise ValueError(f"this model reads {text}an object with {expected}, not {asked!r:.80}")
         return dict(asked)
-
-
-def _has_items(asked: Any) -> bool:
-    try:
-        iter(asked)
-    except TypeError:
-        return False
-    return True
 
 
 def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> LoadedModel:

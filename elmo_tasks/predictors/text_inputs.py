@@ -78,8 +78,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
         )
     if kind in ("columns", "conllu"):
         return Inputs(name, False, _columns(path, kind, predictor))
-    texts = chain.from_iterable(_sentences(line, line.values["text"], predictor) for line in lines)
-    return Inputs(name, False, texts)
+    return Inputs(name, False, _texts(lines, predictor))
 
 
 def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
@@ -136,11 +135,8 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[Record]:
             empty.append(row.line)
             continue
         further = _further(row, tuple(columns.values()), predictor)
-        if len(asked) > 1:
-            yield row._replace(values={**asked, **further})
-        else:
-            (text,) = asked.values()
-            yield from _sentences(row, text, predictor, further)
+        for each in _split(asked, predictor):
+            yield row._replace(values={**each, **further})
     if empty:
         logger.warning(
             "%s: rows without a text have no answer: %d, the first in line %d",
@@ -179,14 +175,18 @@ def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> Js
     return {unlike(name, taken): value for name, value in columns.items()}
 
 
-def _sentences(
-    record: Record, text: str, predictor: TextPredictor, further: JsonDict | None = None
-) -> Iterator[Record]:
-    texts = [text]
-    if predictor.split:
-        # spaCy is imported only when it is needed.
-        from elmo_tasks.readers.spacy_pipeline import split_sentences
+def _texts(lines: Iterable[Record], predictor: TextPredictor) -> Iterator[Record]:
+    for line in lines:
+        for each in _split({predictor.input_names[0]: line.values["text"]}, predictor):
+            yield line._replace(values=each)
 
-        texts = [sentence.text.strip() for sentence in split_sentences(text)]
-    for each in texts:
-        yield record._replace(values={predictor.input_names[0]: each, **(further or {})})
+
+def _split(asked: JsonDict, predictor: TextPredictor) -> list[JsonDict]:
+    """Returns an input, or with the setting `split` an input for each sentence of its text."""
+    if not predictor.split:
+        return [asked]
+    # spaCy is imported only when it is needed.
+    from elmo_tasks.readers.spacy_pipeline import split_sentences
+
+    ((name, text),) = asked.items()
+    return [{name: sentence.text.strip()} for sentence in split_sentences(text)]

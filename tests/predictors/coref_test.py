@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allennlp.data import Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
@@ -61,12 +62,13 @@ def test_documents_of_a_call_are_read_a_few_words_at_a_time(
 ) -> None:
     sizes = []
     forward = predictor._model.forward_on_instances
+
+    def counted(batch: list[Instance]) -> list[dict[str, Any]]:
+        sizes.append([len(each["tokens"]) for each in batch])
+        return forward(batch)
+
     monkeypatch.setattr(CorefPredictor, "max_tokens", 16)
-    monkeypatch.setattr(
-        predictor._model,
-        "forward_on_instances",
-        lambda batch: (sizes.append([len(each["tokens"]) for each in batch]), forward(batch))[1],
-    )
+    monkeypatch.setattr(predictor._model, "forward_on_instances", counted)
     texts = ["Rain fell all day.", TEXT, "Yes.", TEXT[:36]]
 
     answers = predictor.predict_batch_json([{"document": text} for text in texts])

@@ -40,11 +40,13 @@ def test_columns_are_chosen_by_name_and_there_may_be_two_texts(tmp_path: Path) -
 
 
 # The value of a row, the separator of the labels, and the labels.
-LABELS = [
+LABELS: list[tuple[Any, str | None, Any]] = [
     *[(value, None, text) for value, text in (("good", "good"), (3, "3"), (True, "true"))],
     (0.5, None, "0.5"),
     ("cold; late;cold", ";", ["cold", "late"]),
-    *[(value, ";", []) for value in ("", None, [])],
+    ("", ";", []),
+    (None, ";", []),
+    ([], ";", []),
     (["late"], ";", ["late"]),
 ]
 

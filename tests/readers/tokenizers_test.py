@@ -18,13 +18,8 @@ def test_rules_split_punctuation_and_contractions() -> None:
     words = texts(ElmoSpacyTokenizer(), "It isn't (very) good, Zoë.")
 
     assert words == ["It", "is", "n't", "(", "very", ")", "good", ",", "Zoë", "."]
-
-
-def test_white_space_is_no_token() -> None:
-    tokenizer = ElmoSpacyTokenizer()
-
-    assert texts(tokenizer, "  a \n\n b\t\u00a0c  ") == ["a", "b", "c"]
-    assert texts(tokenizer, " \n ") == texts(tokenizer, "") == []
+    assert texts(ElmoSpacyTokenizer(), "  a \n\n b\t\u00a0c  ") == ["a", "b", "c"]
+    assert texts(ElmoSpacyTokenizer(), " \n ") == texts(ElmoSpacyTokenizer(), "") == []
 
 
 @given(st.text())
@@ -42,9 +37,6 @@ def test_language_is_a_code_in_a_config() -> None:
     tokenizer = Tokenizer.from_params(Params({"type": "elmo_spacy", "language": "de"}))
 
     assert texts(tokenizer, "Das ist z.B. gut.") == ["Das", "ist", "z.B.", "gut", "."]
-
-
-def test_language_without_rules_is_refused_with_its_name() -> None:
     with pytest.raises(ConfigurationError, match="cannot tokenize language 'klingon'"):
         ElmoSpacyTokenizer("klingon")
 
@@ -112,6 +104,7 @@ def test_raw_text_and_its_words_are_cut_into_the_same_sentences() -> None:
 
     assert joined(cut.of_text(TEXT)) == SENTENCES
     assert joined(cut.of_words(" ".join(SENTENCES).split())) == SENTENCES
+    assert cut.of_text(" \n ") == [] == cut.of_words([])
 
 
 def test_a_long_sentence_is_cut_into_pieces() -> None:
@@ -126,7 +119,3 @@ def test_a_long_sentence_is_cut_into_pieces() -> None:
 )
 def test_only_the_first_tokens_are_read(max_tokens: int, expected: list[str]) -> None:
     assert joined(TextSentences(max_tokens=max_tokens).of_text(TEXT)) == expected
-
-
-def test_a_text_without_words_has_no_sentence() -> None:
-    assert TextSentences().of_text(" \n ") == [] == TextSentences().of_words([])
