@@ -4,6 +4,7 @@ import pytest
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.language_model import LanguageModelPredictor, softmax_of
 from tests.helpers.archives import SENTENCES, language_model
@@ -51,6 +52,8 @@ def test_an_answer_has_the_scores_of_the_language_model(
 
 def test_perplexities_are_the_metrics_of_the_sentence(predictor: LanguageModelPredictor) -> None:
     model = predictor._model
+    if isinstance(model.bilm.state, CarryState):
+        pytest.skip("a training goes on from the state of the sentence before")
     instance = predictor._dataset_reader.text_to_instance(SENTENCE.split())
     predictor._dataset_reader.apply_token_indexers(instance)
     model.get_metrics(reset=True)
