@@ -66,6 +66,8 @@ def test_a_line_with_many_occurrences_is_computed_once(layers: SentenceLayers) -
             read.extend(lines := list(sentences))
             return super().__call__(lines, progress)
 
-    answer = senses(Counted(layers.bilm), {"word": "play", "text": "play " * 100 + "\nWe play ."})
+    answer = senses(
+        Counted(layers.bilm), TOKENIZE, {"word": "play", "text": "play " * 100 + "\nWe play ."}
+    )
 
     assert answer["num_occurrences"] == 101 and [len(line) for line in read] == [100]
