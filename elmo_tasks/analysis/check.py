@@ -26,12 +26,12 @@ class CheckReport(NamedTuple):
     facts: Subjects, such as `LSTM layers`, and their descriptions.
     """
 
-    facts: list[tuple[str, str]]
+    facts: dict[str, str]
     problems: list[str]
 
     def __str__(self) -> str:
-        width = max(len(subject) for subject, _ in self.facts)
-        lines = [f"{subject:{width}}  {text}" for subject, text in self.facts]
+        width = max(map(len, self.facts))
+        lines = [f"{subject:{width}}  {text}" for subject, text in self.facts.items()]
         count = len(self.problems)
         verdict = f"Not sound: {count} problem{'s' * (count > 1)}." if count else "Sound."
         return "\n".join([*lines, "", verdict, *(f"- {problem}" for problem in self.problems)])
@@ -39,71 +39,57 @@ class CheckReport(NamedTuple):
 
 def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> CheckReport:
     """Describes a biLM, opens it, and computes the layers of a sentence."""
-    facts = [("options", str(options_file))]
+    facts = {"options": str(options_file)}
     try:
         raw = read_options(options_file)
         options = BiLmOptions.from_dict(raw)
-        facts += [*_describe_tokens(raw, options), *_describe_lstms(options)]
+        facts |= _describe(raw, options)
         bilm = make_bilm(raw, weight_file)
-        facts.append(("weights", _describe_weights(weight_file, options)))
+        facts["weights"] = _describe_weights(weight_file, options)
     except ConfigurationError as error:
         return CheckReport(facts, [str(error)])
     # Shape: (num_layers, length, 2 * projection_dim)
     layers = bilm(batch_char_ids([_SENTENCE], options.max_characters)).layers[0]
-    facts.append(("sentence", " ".join(_SENTENCE)))
+    facts["sentence"] = " ".join(_SENTENCE)
     problems = []
     for index, layer in enumerate(layers):
         deviation, largest = layer.std().item(), layer.abs().max().item()
-        fact = f"standard deviation {deviation:.3f}, largest value {largest:.2f}"
-        facts.append((f"layer {index}", fact))
+        facts[f"layer {index}"] = f"standard deviation {deviation:.3f}, largest value {largest:.2f}"
         for direction, half in zip(("forward", "backward"), layer.chunk(2, dim=1)):
             if problem := _degenerate(half, contextual=index > 0):
                 problems.append(f"layer {index}, {direction}: {problem}")
     return CheckReport(facts, problems)
 
 
-def _describe_tokens(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:
-    words = f"{options.num_words:,}, all others as <UNK>"
-    if options.num_words and not options.word_dim:
-        return [("words", f"{words}; no characters")]
-    num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
-    is_usual = options.word_dim or num_characters == NUM_CHARACTERS
-    of_training = "" if is_usual else " (as for training; bilm-tf needs 262 for prediction)"
-    filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
-    return [
-        *([("words", words)] if options.word_dim else []),
-        (
-            "characters",
-            f"{num_characters:,}{of_training}, "
+def _describe(raw: dict[str, Any], options: BiLmOptions) -> dict[str, str]:
+    facts = {}
+    if options.num_words:
+        words = f"{options.num_words:,}, all others as <UNK>"
+        facts["words"] = words if options.word_dim else f"{words}; no characters"
+    if options.word_dim or not options.num_words:
+        num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
+        is_usual = options.word_dim or num_characters == NUM_CHARACTERS
+        of_training = "" if is_usual else " (as for training; bilm-tf needs 262 for prediction)"
+        filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
+        facts |= {
+            "characters": f"{num_characters:,}{of_training}, "
             f"{options.max_characters} a token, embedded in {options.char_dim}",
-        ),
-        ("filters", f"{filters}; {options.num_filters} in all, {options.activation}"),
-        ("highway layers", str(options.num_highway)),
-    ]
-
-
-def _describe_lstms(options: BiLmOptions) -> list[tuple[str, str]]:
-    return [
-        (
-            "LSTM layers",
-            f"{options.num_layers} a direction, memory of {options.cell_dim}, output of "
-            f"{options.projection_dim}",
-        ),
-        ("skip connections", "yes" if options.skip_connections else "no"),
-        (
-            "clips",
-            f"{options.cell_clip or 'none'} for the memory, {options.projection_clip or 'none'} "
-            "for the output",
-        ),
-        ("layers for ELMo", f"{options.num_layers + 1} of width {2 * options.projection_dim}"),
-        ("parameters", f"{num_parameters(options):,}"),
-        (
-            "state",
-            f"{options.state}, as given in the options"
-            if options.state
-            else "snapshot: the options have no state; training with carried state is assumed",
-        ),
-    ]
+            "filters": f"{filters}; {options.num_filters} in all, {options.activation}",
+            "highway layers": str(options.num_highway),
+        }
+    return {
+        **facts,
+        "LSTM layers": f"{options.num_layers} a direction, memory of {options.cell_dim}, output of "
+        f"{options.projection_dim}",
+        "skip connections": "yes" if options.skip_connections else "no",
+        "clips": f"{options.cell_clip or 'none'} for the memory, "
+        f"{options.projection_clip or 'none'} for the output",
+        "layers for ELMo": f"{options.num_layers + 1} of width {2 * options.projection_dim}",
+        "parameters": f"{num_parameters(options):,}",
+        "state": f"{options.state}, as given in the options"
+        if options.state
+        else "snapshot: the options have no state; training with carried state is assumed",
+    }
 
 
 def _describe_weights(weight_file: str | os.PathLike, options: BiLmOptions) -> str:

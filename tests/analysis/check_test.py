@@ -34,7 +34,7 @@ def changed(**changes: Callable[[Array], Array]) -> dict[str, Array]:
 
 
 def fact(files: tuple[Path, Path], subject: str) -> str:
-    return dict(check(*files).facts)[subject]
+    return check(*files).facts[subject]
 
 
 def test_a_sound_pair_is_described(tmp_path: Path) -> None:
@@ -43,7 +43,6 @@ def test_a_sound_pair_is_described(tmp_path: Path) -> None:
     report = check(*files)
 
     num_parameters = sum(array.size for array in read_datasets(files[1]).values())
-    facts = dict(report.facts)
     for subject, text in {
         "options": str(files[0]),
         "characters": "262, 50 a token, embedded in 4",
@@ -57,12 +56,12 @@ def test_a_sound_pair_is_described(tmp_path: Path) -> None:
         "state": "snapshot: the options have no state; training with carried state is assumed",
         "weights": f"{files[1]}: 0.0 MB, float32",
     }.items():
-        assert facts[subject] == text
+        assert report.facts[subject] == text
     assert report.problems == []
 
 
 def test_the_layers_of_a_sentence_are_measured() -> None:
-    facts = dict(check(*FIXTURE_FILES).facts)
+    facts = check(*FIXTURE_FILES).facts
 
     layers = make_bilm(*FIXTURE_FILES)(batch_to_ids([facts["sentence"].split()])).layers[0]
     for number, layer in enumerate(layers.tolist()):
@@ -111,7 +110,7 @@ def test_weights_may_be_a_known_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
     report = check(FIXTURE_FILES[0], "original")
 
-    assert report.problems == [] and dict(report.facts)["weights"].startswith("original: ")
+    assert report.problems == [] and report.facts["weights"].startswith("original: ")
 
 
 def _other_layers(folder: Path) -> tuple[Path, Path]:
