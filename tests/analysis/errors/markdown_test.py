@@ -1,6 +1,6 @@
 from typing import Any
 
-from elmo_tasks.analysis.errors.case import Case
+from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.report import error_report
 from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged, links
@@ -42,6 +42,15 @@ def test_a_report_on_entities_has_their_types() -> None:
         ["PER", "1", "2", "50.00", "100.00"],
     ]
     assert "1. 0.700 **PER Paris**, expected **LOC Paris**: Paris sings" in text
+
+
+def test_a_span_without_a_type_is_an_entity() -> None:
+    claim = Claim("Rome", "Rome", 0.9, True)
+    case = Case("Rome burns", [(1, 1, 1, 1)], [claim], [""], [""], 2)
+
+    rows = cells(shown([case], "entities"), "type")
+
+    assert rows == [["entity", "1", "1", "100.00", "100.00"]]
 
 
 def test_a_report_on_roles_has_a_row_for_each() -> None:
