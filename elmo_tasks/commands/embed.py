@@ -48,6 +48,7 @@ from elmo_tasks.commands.options import (
     add_bilm,
     add_language,
     add_old_name,
+    add_split,
     add_texts,
     open_from_args,
     texts_from_args,
@@ -69,11 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_texts(parser)
     add("output_file", metavar="OUT", help="the file to write, or the folder")
-    add(
-        "--split",
-        action="store_true",
-        help="the text is raw: cut each line into sentences and tokens by spaCy's rules",
-    )
+    add_split(parser)
     add_language(parser)
     embedding = parser.add_mutually_exclusive_group()
     for name, described in {

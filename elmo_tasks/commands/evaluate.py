@@ -12,15 +12,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import (
-    COUNT,
-    add_cuda_device,
-    add_file_friendly_logging,
-    add_model,
-    add_output,
-    add_overrides,
-    add_weights,
-)
+from elmo_tasks.commands.options import COUNT, add_model, add_model_options, add_output
 from elmo_tasks.common import registration
 
 
@@ -43,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the files of word vectors for --extend-vocab, by the names of the embeddings in the "
         "model (default: the files of the training)",
     )
-    add_weights(parser)
-    add_overrides(parser)
-    add_cuda_device(parser)
+    add_model_options(parser)
     add(
         "--auto-names",
         choices=("NONE", "METRICS", "PREDS", "ALL"),
@@ -53,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="name the output files after the files of data, of which there may be several",
     )
     add("--batch-weight-key", metavar="NAME", default="", help="weight the loss by this output")
-    add_file_friendly_logging(parser)
 
 
 def run(args: argparse.Namespace) -> None:

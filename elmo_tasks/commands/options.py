@@ -138,6 +138,14 @@ def add_language(parser: argparse.ArgumentParser, text: str = "raw text") -> Non
     )
 
 
+def add_split(parser: Any) -> None:
+    parser.add_argument(
+        "--split",
+        action="store_true",
+        help="the text is raw: cut each line into sentences and tokens by spaCy's rules",
+    )
+
+
 def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
     """If the text is raw, returns a function that cuts raw text into tokenized sentences."""
     if not args.split:
@@ -191,6 +199,14 @@ def add_weights(parser: argparse.ArgumentParser) -> None:
         help="read these weights, such as a checkpoint, in place of the best ones",
     )
     add_old_name(parser, "--weights-file", "weights")
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what `predict` and `evaluate` share."""
+    add_weights(parser)
+    add_overrides(parser)
+    add_cuda_device(parser)
+    add_file_friendly_logging(parser)
 
 
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:

@@ -19,17 +19,13 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_weights
+from elmo_tasks.commands.options import COUNT, add_model, add_weights
 from elmo_tasks.common import registration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "archive_file",
-        metavar="MODEL",
-        help="the model.tar.gz or the folder of a training, or the name of a model",
-    )
+    add_model(parser)
     add("folder", metavar="DIR", help="the folder to write to")
     add(
         "--bilm",

@@ -15,16 +15,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import (
-    COUNT,
-    add_column,
-    add_cuda_device,
-    add_file_friendly_logging,
-    add_model,
-    add_output,
-    add_overrides,
-    add_weights,
-)
+from elmo_tasks.commands.options import COUNT, add_column, add_model, add_model_options, add_output
 from elmo_tasks.common import registration
 
 
@@ -51,11 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="validation",
         help="the reader of --use-dataset-reader (default: validation)",
     )
-    add_weights(parser)
-    add_overrides(parser)
-    add_cuda_device(parser)
+    add_model_options(parser)
     add("--multitask-head", metavar="NAME", help="the head of a multitask model")
-    add_file_friendly_logging(parser)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -28,6 +28,7 @@ from elmo_tasks.commands.options import (
     add_cuda_device,
     add_dtype,
     add_language,
+    add_split,
     add_texts,
     device_of,
     texts_from_args,
@@ -55,11 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "with the sentence's end as a token",
     )
     cut = parser.add_mutually_exclusive_group()
-    cut.add_argument(
-        "--split",
-        action="store_true",
-        help="the text is raw: cut each line into sentences and tokens by spaCy's rules",
-    )
+    add_split(cut)
     cut.add_argument(
         "--whole-words",
         action="store_true",
