@@ -1,8 +1,9 @@
 """
-Measures commands on a quiet machine and beside busy processes, with several numbers of threads.
-Prints wall seconds, start included: the median of turns in alternation. Prints a table in Markdown.
+Measures commands on a quiet machine and beside busy processes: with the threads that they choose,
+with one, and with one for each core, which is PyTorch's default. Prints wall seconds, start
+included: the median of turns in alternation. Prints a table in Markdown.
 
-    python -m benchmarks.busy --neighbours 0 1 --threads default 1 --turns 3
+    python -m benchmarks.busy --neighbours 0 1 2 --turns 3 --only score predict
 """
 
 import argparse
@@ -21,10 +22,17 @@ from pathlib import Path
 
 from benchmarks.harness import machine
 from benchmarks.made_up_text import made_up_text
+from benchmarks.sizes import SIZES, make_options
+from elmo_tasks.bilm import make_bilm
+from elmo_tasks.common.processes import num_cores
 
-# A name in a table -> the command. The folder of a run has `text.txt` and `classify.csv`.
+ROOT = Path(__file__).resolve().parents[1]
+# A name in a table -> the command. The folder of a run has `text.txt`, `few.txt`, `classify.csv`,
+# and a biLM with random weights for each size.
 COMMANDS = {
     "embed": "embed text.txt vectors.hdf5 --average",
+    "embed, small": "embed text.txt vectors.hdf5 --average --bilm ./small",
+    "embed, original": "embed few.txt vectors.hdf5 --average --bilm ./original",
     "score": "score text.txt --sums",
     "predict": "predict ner text.txt --silent --output-file answers.txt",
     "evaluate": "evaluate classify/model.tar.gz classify.csv",
@@ -32,12 +40,14 @@ COMMANDS = {
 }
 NUM_LINES = 300
 LABELS = ("good", "bad")
+# A name in a table -> the value of `OMP_NUM_THREADS`.
+THREADS = {"chosen": None, "1": "1", "a core": str(num_cores())}
 
 
 def main() -> None:
     arguments = parser().parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        prepare(Path(folder), arguments.lines)
+        prepare(Path(folder), arguments.lines, arguments.only)
         rows = {}
         for number in arguments.neighbours:
             with busy(number):
@@ -51,7 +61,7 @@ def main() -> None:
     print(f"| --- |{' --- |' * len(titles)}")
     for name in arguments.only:
         cells = [f"{rows[n][name, t]:.1f}" for n in rows for t in arguments.threads]
-        print(f"| `{name}` | {' | '.join(cells)} |")
+        print(f"| {name} | {' | '.join(cells)} |")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,28 +72,30 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("--only", nargs="+", choices=list(COMMANDS), default=list(COMMANDS), help="default: all")
-    add("--neighbours", nargs="+", type=int, default=[0, 1], help="busy processes beside")
-    add(
-        "--threads",
-        nargs="+",
-        default=["default", "1"],
-        help="values of OMP_NUM_THREADS; `default` does not set it (default: default 1)",
-    )
+    add("--neighbours", nargs="+", type=int, default=[0, 1, 2], help="busy processes beside")
+    add("--threads", nargs="+", choices=list(THREADS), default=list(THREADS), help="default: all")
     add("--turns", type=int, default=3, help="default: 3")
     add("--lines", type=int, default=NUM_LINES, help=f"lines of text (default: {NUM_LINES})")
     return made
 
 
-def prepare(folder: Path, num_lines: int) -> None:
+def prepare(folder: Path, num_lines: int, names: list[str]) -> None:
     """Writes the files that the commands read, and trains the model that `evaluate` takes."""
     lines = [" ".join(words) for words in made_up_text(num_lines)]
     (folder / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    rows = [f"{line} {LABELS[n % 2]},{LABELS[n % 2]}" for n, line in enumerate(lines)]
-    (folder / "classify.csv").write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
-    run(folder, "new classify classify.csv --dev classify.csv")
-    config = folder / "classify.jsonnet"
-    config.write_text(f"({config.read_text(encoding='utf-8')}) + {{ num_epochs:: 2 }}")
-    run(folder, "train classify.jsonnet -s classify")
+    (folder / "few.txt").write_text("\n".join(lines[: num_lines // 6]) + "\n", encoding="utf-8")
+    for size in SIZES:
+        if f"embed, {size}" in names:
+            (folder / size).mkdir()
+            make_bilm(make_options(size), state="reset").to_files(folder / size)
+    if {"evaluate", "train"} & set(names):
+        rows = [f"{line} {LABELS[n % 2]},{LABELS[n % 2]}" for n, line in enumerate(lines)]
+        table = "\n".join(["text,label", *rows]) + "\n"
+        (folder / "classify.csv").write_text(table, encoding="utf-8")
+        run(folder, "new classify classify.csv --dev classify.csv")
+        config = folder / "classify.jsonnet"
+        config.write_text(f"({config.read_text(encoding='utf-8')}) + {{ num_epochs:: 2 }}")
+        run(folder, "train classify.jsonnet -s classify")
 
 
 def measure(
@@ -99,22 +111,27 @@ def measure(
                 start = time.perf_counter()
                 run(folder, COMMANDS[name], threads)
                 seconds[name, threads].append(time.perf_counter() - start)
+                print(f"{name}, {threads}: {seconds[name, threads][-1]:.1f}", file=sys.stderr)
     return {key: statistics.median(values) for key, values in seconds.items()}
 
 
-def run(folder: Path, command: str, threads: str = "default") -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    if threads != "default":
-        environment["OMP_NUM_THREADS"] = threads
+def run(folder: Path, command: str, threads: str = "chosen") -> None:
     done = subprocess.run(
         [sys.executable, "-m", "elmo_tasks", *command.split()],
         cwd=folder,
-        env=environment,
+        env=environment(threads),
         capture_output=True,
         text=True,
     )
     if done.returncode:
         sys.exit(f"{command}: {done.stderr[-500:]}")
+
+
+def environment(threads: str) -> dict[str, str]:
+    """Returns the variables of a command, which runs the code of this tree."""
+    made = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    number = THREADS[threads]
+    return {**made, "PYTHONPATH": str(ROOT)} | ({"OMP_NUM_THREADS": number} if number else {})
 
 
 @contextmanager

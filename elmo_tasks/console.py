@@ -126,6 +126,7 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         from allennlp.commands import parse_args
         from allennlp.common.util import import_module_and_submodules
 
+        from elmo_tasks.common.threads import choose_threads
         from elmo_tasks.in_allennlp.config_names import configs_by_name
 
         args = parse_args("elmo-tasks")[1]
@@ -133,5 +134,6 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         args.include_package = ["elmo_tasks.plugin", *getattr(args, "include_package", [])]
         for package in args.include_package:
             import_module_and_submodules(package)
+        choose_threads(None)
         with configs_by_name():
             args.func(args)

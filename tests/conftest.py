@@ -1,3 +1,4 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import torch
 
 import elmo_tasks.plugin  # noqa: F401  registers every name
 
-# There are as many processes that run tests as there are cores.
+# There are as many processes that run tests as there are cores. Commands keep this number.
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Every run has the same examples. No example has a time limit, because machines differ in speed.
 hypothesis.settings.register_profile("elmo_tasks", deadline=None, derandomize=True, max_examples=25)

@@ -2,13 +2,13 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.threads import one_thread
 from elmo_tasks.elmo.from_config import bilm_from_config, parents_of_bilms, with_options
 from elmo_tasks.elmo.store.fill import fill_store
 from elmo_tasks.readers.distinct_texts import DistinctTexts
@@ -38,8 +38,7 @@ def fill_from_config(
     computed. The parameters that `fill_store` has too are described there.
     """
     if num_processes > 1:
-        # Threads that PyTorch starts in this process would be missing in its forks.
-        torch.set_num_threads(1)
+        one_thread()
     bilm = _load_bilm(config, path).to(cuda_device if cuda_device >= 0 else "cpu")
     texts = DistinctTexts(_instances(config))
     if len(texts) == 0:

@@ -80,14 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=COUNT,
         metavar="N",
-        help="OMP_NUM_THREADS of each run (default: PyTorch's threads, divided by the jobs)",
+        help="OMP_NUM_THREADS of each run (default: as for elmo-tasks train)",
     )
 
 
 def run(args: argparse.Namespace) -> None:
     registration.register()
-    import torch
-
     from elmo_tasks.analysis.ablation.ablation import run_ablation
     from elmo_tasks.analysis.ablation.report import text_of
     from elmo_tasks.analysis.ablation.run import Run
@@ -106,10 +104,9 @@ def run(args: argparse.Namespace) -> None:
         for fraction in args.train_fraction or [1.0]
         for seed in dict.fromkeys(args.seeds)
     ]
-    threads = args.threads or max(1, torch.get_num_threads() // args.jobs)
     packages = ["elmo_tasks.plugin", *args.include_package]
     with lock(root):
-        report = run_ablation(args.task, runs, settings, args.jobs, threads, packages)
+        report = run_ablation(args.task, runs, settings, args.jobs, args.threads, packages)
     print(f"\n{text_of(report)}\nThis table and results.json are in {root}.")
     sys.exit(1 if any(run["status"] == "failed" for run in report["runs"]) else 0)
 

@@ -74,6 +74,11 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
 
             for package in args.include_package:
                 import_module_and_submodules(package)
+        # Only a command that computes has this option, and needs PyTorch.
+        if "threads" in args:
+            from elmo_tasks.common.threads import choose_threads
+
+            choose_threads(args.threads)
         command.run(args)
 
 

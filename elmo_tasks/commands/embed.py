@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=COUNT,
         metavar="N",
         help="embed in N processes of this machine, which share the weights and have a thread "
-        "each (default: one process with PyTorch's threads); with --on ray, in N processes of "
+        "each (default: one process); with --on ray, in N processes of "
         "Ray (default: one for each GPU, or if there is none, for each CPU)",
     )
     add("--shards", choices=["parquet"], help="write a folder of Parquet and a manifest")
@@ -230,8 +230,7 @@ def _encoder(args: argparse.Namespace) -> "ElmoEncoder":
 
 
 def _engine(args: argparse.Namespace) -> "Engine":
-    import torch
-
+    from elmo_tasks.common.threads import one_thread
     from elmo_tasks.common.worker_processes import in_processes
     from elmo_tasks.embed.parts import in_this_process
 
@@ -245,6 +244,5 @@ def _engine(args: argparse.Namespace) -> "Engine":
         return partial(on_ray, args.address, args.processes)
     if args.processes in (None, 1):
         return in_this_process
-    # A fork would wait for ever for its parent's threads, so the parent starts no threads.
-    torch.set_num_threads(1)
+    one_thread()
     return partial(in_processes, args.processes)

@@ -17,7 +17,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_report, deliver
+from elmo_tasks.commands.options import COUNT, add_report, add_threads, deliver
 from elmo_tasks.common import registration
 
 
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many mistakes, and cases that only one model gets right (default: 10)",
     )
+    add_threads(parser)
     add_report(parser)
 
 

@@ -60,6 +60,7 @@ def add_bilm(parser: argparse.ArgumentParser) -> None:
     add_old_name(parser, "--weight-file", "weights")
     add_dtype(parser)
     add_cuda_device(parser)
+    add_threads(parser)
 
 
 def add_dtype(parser: argparse.ArgumentParser) -> None:
@@ -79,6 +80,17 @@ def add_cuda_device(parser: argparse.ArgumentParser) -> None:
         default=-1,
         metavar="I",
         help="the GPU's index (default: the CPU)",
+    )
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Adds the number of threads, which is set before a command runs."""
+    parser.add_argument(
+        "--threads",
+        type=COUNT,
+        metavar="N",
+        help="threads of each PyTorch operator (default: OMP_NUM_THREADS, otherwise 1, and a biLM "
+        "that is not trained computes two parts of a batch at once)",
     )
 
 
@@ -206,6 +218,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     add_weights(parser)
     add_overrides(parser)
     add_cuda_device(parser)
+    add_threads(parser)
     add_file_friendly_logging(parser)
 
 

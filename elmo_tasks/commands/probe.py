@@ -13,13 +13,14 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_overrides, add_report, deliver
+from elmo_tasks.commands.options import add_overrides, add_report, add_threads, deliver
 from elmo_tasks.common import registration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="the path of a config")
     add_overrides(parser)
+    add_threads(parser)
     add_report(parser)
 
 

@@ -30,6 +30,7 @@ from elmo_tasks.commands.options import (
     add_language,
     add_split,
     add_texts,
+    add_threads,
     device_of,
     texts_from_args,
 )
@@ -98,13 +99,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_dtype(parser)
     add_cuda_device(parser)
+    add_threads(parser)
     add("--processes", type=COUNT, default=1, metavar="N", help="score in N processes")
     add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
 
 
 def run(args: argparse.Namespace) -> None:
-    import torch
-
+    from elmo_tasks.common.threads import one_thread
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import Settings
 
@@ -112,8 +113,7 @@ def run(args: argparse.Namespace) -> None:
     if args.processes > 1:
         if device.type != "cpu":
             raise ConfigurationError("--cuda-device is for one process")
-        # A fork would wait for ever for its parent's threads, so the parent starts no threads.
-        torch.set_num_threads(1)
+        one_thread()
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args, args.output) as corpus:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")

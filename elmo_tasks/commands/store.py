@@ -12,7 +12,13 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_cuda_device, add_overrides, device_of
+from elmo_tasks.commands.options import (
+    COUNT,
+    add_cuda_device,
+    add_overrides,
+    add_threads,
+    device_of,
+)
 from elmo_tasks.common import registration
 
 GOES_ON = "the same command goes on from here"
@@ -37,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tokens per batch (default: 2048)",
     )
     add_cuda_device(parser)
+    add_threads(parser)
     add_overrides(parser)
 
 

@@ -14,7 +14,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_file_friendly_logging, add_overrides
+from elmo_tasks.commands.options import add_file_friendly_logging, add_overrides, add_threads
 from elmo_tasks.common import registration
 
 GOES_ON = "the same command with --recover goes on from the last checkpoint"
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="I",
         help="the index of this machine, if several train one model (default: 0)",
     )
+    add_threads(parser)
     add_file_friendly_logging(parser)
 
 

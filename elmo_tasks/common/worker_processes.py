@@ -9,9 +9,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
-import torch
-
 from elmo_tasks.common.errors import ConfigurationError, check_positive
+from elmo_tasks.common.threads import one_thread
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -25,8 +24,7 @@ def in_processes(
     processes of this machine. They are forks of this process, so they share the memory of the
     weights. Each has one thread. On Windows, which has no forks, each gets a copy of `work`.
 
-    Call `torch.set_num_threads(1)` before the biLM is loaded: a fork waits for ever for the threads
-    that PyTorch has started in its parent. The biLM must be on the CPU.
+    Call `one_thread()` before the biLM is loaded. The biLM must be on the CPU.
 
     # Raises
 
@@ -63,7 +61,7 @@ def _begin(work: Callable[[Any], Any]) -> None:
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    torch.set_num_threads(1)
+    one_thread()
     _work[:] = [work]
 
 

@@ -6,6 +6,7 @@ import ray
 import torch
 
 from elmo_tasks.bilm import FrozenBiLm
+from elmo_tasks.common.threads import one_thread
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
@@ -71,6 +72,6 @@ class SharedLayers(NamedTuple):
         has_gpu = bool(ray.get_gpu_ids())
         if not has_gpu:
             # Ray assigns one CPU to each process.
-            torch.set_num_threads(1)
+            one_thread()
         bilm = ray.get(self.shared_bilm).open("cuda" if has_gpu else "cpu")
         return SentenceLayers(bilm, self.batch_tokens)

@@ -5,6 +5,8 @@ from typing import TypeVar
 
 import torch
 
+from elmo_tasks.common.threads import divides
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -38,10 +40,11 @@ def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
     multiplications, each operator gets one thread.
     """
     num_threads = torch.get_num_threads()
-    if not allowed or num_threads == 1:
+    if not (allowed and divides()):
         yield False
         return
-    with operator_threads(num_threads // 2 if num_multiplications >= _SHARED_PRODUCT else 1):
+    share = num_threads // 2 if num_multiplications >= _SHARED_PRODUCT else 1
+    with operator_threads(max(1, share)):
         yield True
 
 

@@ -19,7 +19,9 @@ IDS = ids_of([SENTENCE, SENTENCE[:3], SENTENCE[1:]])
 
 
 @pytest.fixture(autouse=True)
-def two_threads() -> Iterator[None]:
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # A test of a command may have chosen in this process.
+    monkeypatch.setattr("elmo_tasks.common.threads._divides", None)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield

@@ -27,7 +27,7 @@ def run_ablation(
     runs: Sequence[Run],
     settings: Settings,
     jobs: int = 1,
-    threads: int = 1,
+    threads: int | None = None,
     packages: Sequence[str] = (),
 ) -> Report:
     """
@@ -40,7 +40,7 @@ def run_ablation(
     task: The name of the task in the report.
     runs: Runs with the same root.
     jobs (default `1`): The number of runs that are trained at the same time.
-    threads (default `1`): The number of threads of each run.
+    threads (default `None`): As `start` describes them.
     packages: Further packages that each training imports, as with `--include-package`.
 
     # Raises

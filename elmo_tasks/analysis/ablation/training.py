@@ -20,7 +20,7 @@ _SECONDS_TO_END = 60
 
 
 def start(
-    run: Run, config: Mapping[str, Any], threads: int, packages: Iterable[str] = ()
+    run: Run, config: Mapping[str, Any], threads: int | None, packages: Iterable[str] = ()
 ) -> subprocess.Popen | None:
     """
     Starts AllenNLP's training of a run, or continues it from its last checkpoint. Returns the
@@ -31,7 +31,7 @@ def start(
 
     # Parameters
 
-    threads: The value of `OMP_NUM_THREADS` for the process.
+    threads: The value of `OMP_NUM_THREADS` for the process; `None` leaves it as it is here.
     packages: Packages that the process imports, as with `--include-package`.
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
@@ -100,13 +100,16 @@ def _has_ended(process: subprocess.Popen) -> bool:
     return process.poll() is not None
 
 
-def _process(command: list[str], threads: int, log: BinaryIO) -> subprocess.Popen:
+def _process(command: list[str], threads: int | None, log: BinaryIO) -> subprocess.Popen:
     log.write(f"$ {shlex.join(command)}\n".encode())
     log.flush()
+    # The log of a run has all messages, since nobody watches the run.
+    environment = {"ALLENNLP_LOG_LEVEL": "INFO", **os.environ}
+    if threads is not None:
+        environment["OMP_NUM_THREADS"] = str(threads)
     return subprocess.Popen(
         command,
-        # The log of a run has all messages, since nobody watches the run.
-        env={"ALLENNLP_LOG_LEVEL": "INFO", **os.environ, "OMP_NUM_THREADS": str(threads)},
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,

@@ -1,0 +1,54 @@
+"""The threads of this process. Importing this module changes none of them."""
+
+import os
+
+import torch
+
+from elmo_tasks.common.processes import num_cores
+
+# The settings of a user that decide the number of threads.
+_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+# Whether a biLM computes two parts of a batch at once. `None`: if operators have several threads.
+_divides: bool | None = None
+
+
+def choose_threads(num_threads: int | None) -> None:
+    """
+    Gives each PyTorch operator of this process, and of those that it starts, `num_threads` threads.
+    For `None`, the user's environment decides; if it does not, each operator has one thread. With a
+    thread for each core, PyTorch's default, one busy program takes most of the speed away.
+    """
+    if num_threads is not None:
+        os.environ["OMP_NUM_THREADS"] = str(num_threads)
+        torch.set_num_threads(num_threads)
+    elif not any(name in os.environ for name in _VARIABLES):
+        one_thread_an_operator()
+
+
+def one_thread() -> None:
+    """
+    Makes this process compute on one thread, as one of several processes of a machine does. A
+    process that will be forked calls it before it loads a biLM: a fork waits for ever for threads
+    that PyTorch has started in its parent.
+    """
+    _set(divides=False)
+
+
+def one_thread_an_operator() -> None:
+    """
+    Gives each PyTorch operator one thread, and lets a biLM compute two parts of a batch at once.
+    These two threads do not wait for each other, so a busy program beside costs little.
+    """
+    _set(divides=num_cores() > 1)
+
+
+def divides() -> bool:
+    """Returns whether a biLM computes two parts of a batch at once."""
+    return torch.get_num_threads() > 1 if _divides is None else _divides
+
+
+def _set(divides: bool) -> None:
+    global _divides
+    _divides = divides
+    torch.set_num_threads(1)
