@@ -22,7 +22,7 @@ def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) ->
     return [(members[row], cosine) for row, cosine in zip(order.tolist(), cosines.tolist())]
 
 
-def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Group]:
+def cluster(vectors: torch.Tensor, num_clusters: int) -> list[Group]:
     """
     Clusters vectors with k-means, and returns the clusters, the largest first. There are fewer than
     `num_clusters` if there are fewer distinct vectors.
@@ -31,9 +31,7 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
     from sklearn.cluster import KMeans
 
     num_clusters = min(num_clusters, len(torch.unique(vectors, dim=0)))
-    labels = KMeans(num_clusters, n_init=10, random_state=seed).fit_predict(
-        vectors.double().numpy()
-    )
+    labels = KMeans(num_clusters, n_init=10, random_state=0).fit_predict(vectors.double().numpy())
     groups = []
     for label in range(num_clusters):
         members = (labels == label).nonzero()[0].tolist()
