@@ -28,7 +28,8 @@ AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS
 	clean venv kernels
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
+	@echo "Type one of these; make demo is a good start:"
+	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: kernels  ## train a small model with ELMo and show what it predicts
 	.venv/bin/python scripts/demo.py
