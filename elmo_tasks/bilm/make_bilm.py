@@ -40,8 +40,8 @@ def make_bilm(
         `reset` with `requires_grad`, and `snapshot` without.
     requires_grad (default `False`): Whether the biLM is trained too.
     dropout: As for `BiLm`; only with `requires_grad`.
-    dtype, cached_tokens, store: As for `FrozenBiLm`. With `requires_grad`, there is no store, and
-        the dtype is `float32`, which `auto` then means.
+    dtype, cached_tokens, store: As for `FrozenBiLm`. With `requires_grad`, there is no store, the
+        only dtype is `float32`, and `auto` means `float32`.
 
     # Raises
 

@@ -11,8 +11,8 @@ from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary, coun
 @Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
 class SavedVocabulary(Vocabulary):
     """
-    Loads a vocabulary as AllenNLP's `from_files` does. AllenNLP uses this type to give the
-    vocabulary of a distributed training to each process; there, a vocabulary with counts becomes a
+    Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training, where AllenNLP
+    gives each process the vocabulary by this type, a vocabulary with counts becomes a
     `CountedVocabulary`.
     """
 

@@ -98,11 +98,10 @@ class ElmoLanguageModel(Model):
         """
         # Parameters
 
-        tokens: Sentences with both boundaries, which both directions read. If `backward_tokens` is
-            given, `tokens` are windows of a running text for the forward direction: the char ids of
-            the tokens that it reads, and under the name `targets` the word ids of the tokens that
-            it predicts.
-        backward_tokens: Such windows for the backward direction, of a text with reversed sentences.
+        tokens: Sentences with both boundaries, for both directions. With `backward_tokens`, these
+            are windows of a running text, for the forward direction alone. A window has the char
+            ids of the tokens to read, and as `targets` the word ids of the tokens to predict.
+        backward_tokens: Windows for the backward direction. Each sentence is reversed.
 
         One process's batch may have no tokens; its loss is then 0.
 

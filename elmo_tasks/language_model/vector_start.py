@@ -103,7 +103,7 @@ class VectorStart(TrainerCallback):
 
 
 def begin_table(table: WordTable, fit: VectorFit) -> None:
-    """Sets the rows of the file's words to the vectors that a character CNN would learn."""
+    """Sets the row of each word of the file to the vector that a character CNN would learn."""
     rows = table.lexicon.rows(words_of(fit.char_ids))
     known = rows != table.lexicon.rows([UNKNOWN.encode()])
     vectors = fit.vectors[fit.rows[known]].to(table.embedding)
@@ -112,8 +112,8 @@ def begin_table(table: WordTable, fit: VectorFit) -> None:
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
     """
-    Sets the softmax's rows of the words that the file has as they are or in lower case. Returns the
-    number of these rows.
+    Sets the softmax's row of each word to its vector, if the file has the word or its lower case.
+    Returns the number of rows that were set.
     """
     rows = {word: row for row, word in enumerate(words.words)}
     known = [

@@ -90,7 +90,10 @@ def _texts(instance: Instance) -> list[tuple[TextField, list[list[str]]]]:
 
 
 def _cut(tokens: list[Token], sentences: list[list[str]]) -> list[list[str]]:
-    """Cuts the changed tokens of a text into sentences, given the words of each before."""
+    """
+    Cuts the changed tokens of a text into sentences. `sentences` has the words of each sentence
+    before the change.
+    """
     if len(tokens) == sum(map(len, sentences)):
         words = iter([token.text for token in tokens])
         return [list(islice(words, len(sentence))) for sentence in sentences]

@@ -18,11 +18,10 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    Evaluates as AllenNLP's evaluator does, but writes the predictions in another form if the
-    model's predictor has `answers_instances`: a line for each instance, in the order of the data
-    file, with the answer that `elmo-tasks predict` gives. Such predictions take a second pass over
-    the data. Otherwise, AllenNLP writes a line for each batch, with each output of all its
-    instances.
+    Evaluates as AllenNLP's evaluator does. The file of predictions has a line for each batch, as
+    AllenNLP writes it, unless the model's predictor has `answers_instances`. Then it has a line for
+    each instance, in the order of the data file, with the answer that `elmo-tasks predict` gives.
+    This takes a second pass over the data.
 
     The metrics are logged, because `elmo-tasks evaluate` shows them only in a progress bar.
 

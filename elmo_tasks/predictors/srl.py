@@ -69,7 +69,7 @@ class SrlPredictor(TextPredictor):
             "C-": "a further part of the role",
         },
         compared="roles",
-        # This takes a few seconds on one core.
+        # A sentence at this limit takes a few seconds on one core.
         limits={"max_tags": 20_000},
     )
     # The model reads a sentence once for each predicate.

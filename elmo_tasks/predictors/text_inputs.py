@@ -107,8 +107,8 @@ def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]
     if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(
             f"{_STDIN if path == '-' else path} is in columns: `predict` reads columns only from a "
-            "file, as single sentences; give text or JSON (`evaluate --predictions-output-file` "
-            "reads labelled data)"
+            "file, for a model of single sentences; give text or JSON. For labelled data there is "
+            "`evaluate --predictions-output-file`"
         )
     word, columns = "form", None
     if kind != "conllu":
@@ -147,7 +147,7 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[Record]:
 
 
 def _columns_of(row: Record, predictor: TextPredictor) -> dict[str, str]:
-    """Returns the column of each text of an input."""
+    """Returns the column of the table that each text of an input is read from."""
     names = predictor.input_names
     if len(names) > 1:
         if not set(names) <= row.values.keys():

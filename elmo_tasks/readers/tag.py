@@ -56,7 +56,7 @@ class TagReader(TextReader):
         self.columns = columns or ["word", "tag"]
         self.scheme = "BIOUL"
         self.tokenizer: Tokenizer = ElmoSpacyTokenizer(language)
-        # What the files have if their names and tags do not tell.
+        # The kind and the scheme of the files, for files whose names and tags do not tell them.
         self._kind: str | None = None
         self._file_scheme: str | None = None
 

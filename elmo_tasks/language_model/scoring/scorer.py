@@ -70,7 +70,7 @@ class Scorer:
         return scores
 
     def _after(self, contexts: list[list[list[str]]], context: int) -> LstmState | None:
-        """Returns the state in which the context of each sentence of a batch ends."""
+        """Reads the context of each sentence of a batch, and returns the state after it."""
         state: LstmState | None = None
         for back in range(context, 0, -1):
             rows = [each[-back] if back <= len(each) else [] for each in contexts]
