@@ -215,7 +215,7 @@ class ElmoTrainer(GradientDescentTrainer):
             super()._save_model_state(str(aside))
 
     def _load_model_state(self, path: str) -> None:
-        """Loads the best weights where they are: only process 0 has them, and goes on."""
+        """Loads the best weights in process 0, the only one that saved them and needs them."""
         if self._primary:
             super()._load_model_state(path)
 
