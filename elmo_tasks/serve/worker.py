@@ -25,7 +25,7 @@ _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U000
 
 # Matches a run of letters (with their signs) and digits, one letter of a script without blanks, or
 # any other single character but white space. Tokenizers find about as many tokens.
-_WORD = re.compile(rf"(?:[^\W{_ALONE}][{_SIGNS}]*)+|[{_ALONE}]|[^\w\s]")
+_WORD = re.compile(rf"(?:[^\W_{_ALONE}][{_SIGNS}]*)+|[{_ALONE}]|[^\w\s]|_")
 
 
 class _Waiting(NamedTuple):

@@ -133,6 +133,8 @@ def test_the_worker_works_on_after_it_was_idle() -> None:
         # Vowel signs belong to a word of Hindi; Chinese is cut into characters.
         ("बिल्ली सो रही है।", 5),
         ("猫在睡觉。", 5),
+        # spaCy makes each of them a token.
+        ("____ a", 5),
         ([{"a": "x y"}, {"b": {"c": ["z"]}}, None, 3.5], 3),
     ],
 )
