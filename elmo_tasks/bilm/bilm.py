@@ -1,6 +1,7 @@
 import copy
 import json
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,8 +164,7 @@ class BiLm(torch.nn.Module):
         self, char_ids: torch.Tensor, start: LstmState, boundaries: bool = False
     ) -> tuple[BiLmOutput, LstmState]:
         """Computes the layers from a start state. Returns them and the state at the end."""
-        step = len(char_ids) * 4 * self.options.cell_dim * self.options.projection_dim
-        with two_at_once(self._may_divide(), step) as at_once:
+        with self.two_at_once(len(char_ids)) as at_once:
             mask = (char_ids > 0).any(dim=-1)
             lengths = mask.sum(dim=1)
             bounded = self._bounded(char_ids, lengths)
@@ -190,14 +190,15 @@ class BiLm(torch.nn.Module):
             return self.token_layer(char_ids)
         return torch.cat(for_each(self.token_layer, char_ids.chunk(2), at_once))
 
-    def _may_divide(self) -> bool:
+    def two_at_once(self, num_rows: int) -> AbstractContextManager[bool]:
         """
-        Returns whether threads may divide the work. They may on a CPU, if it needs no gradients, no
-        autocast and no random numbers.
+        Yields whether two threads may divide the work on `num_rows` sentences. They may on a CPU,
+        if it needs no gradients, no autocast and no random numbers.
         """
+        step = num_rows * 4 * self.options.cell_dim * self.options.projection_dim
         draws = self.training and self.forward_stack.dropout.p > 0
         on_cpu = self.like.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
-        return on_cpu and not torch.is_grad_enabled() and not draws
+        return two_at_once(on_cpu and not torch.is_grad_enabled() and not draws, step)
 
     def _bounded(self, char_ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Puts each sentence between its boundaries: shape (batch, length + 2, 50)."""

@@ -6,6 +6,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.bidirectional_lstm import read_direction
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.kernels.packing import Packing
+from elmo_tasks.kernels.threads import for_each
 
 
 class Prediction(NamedTuple):
@@ -68,14 +69,20 @@ def predict_from(
         lengths = (char_ids > 0).any(dim=-1).sum(dim=1)
         # A direction does not read the last boundary of a sentence.
         packing = Packing.of(lengths if windows else lengths - 1, char_ids.size(1))
-        tokens = bilm.token_vectors(char_ids)
         forward, backward = packing.forward_index, packing.backward_index
         last = bilm.state.zeros(len(char_ids), bilm.like)
-        ahead = read_direction(bilm.stacks, 0, tokens.at(forward), packing, start, last)[-1]
-        if backward_char_ids is not None:
-            tokens, index = bilm.token_vectors(backward_char_ids), forward
-            targets = [forward, forward]
-        else:
-            index, targets = backward + 1, [forward + 1, backward]
-        back = read_direction(bilm.stacks, 1, tokens.at(index), packing, start, last)[-1]
-    return [Prediction(ahead, targets[0]), Prediction(back, targets[1])], last
+        with bilm.two_at_once(len(char_ids)) as at_once:
+            tokens = bilm.token_vectors(char_ids, at_once)
+            if backward_char_ids is not None:
+                others = bilm.token_vectors(backward_char_ids, at_once)
+                inputs = [tokens.at(forward), others.at(forward)]
+                targets = [forward, forward]
+            else:
+                inputs = [tokens.at(forward), tokens.at(backward + 1)]
+                targets = [forward + 1, backward]
+
+            def read(d: int) -> torch.Tensor:
+                return read_direction(bilm.stacks, d, inputs[d], packing, start, last)[-1]
+
+            tops = for_each(read, (0, 1), at_once)
+    return [Prediction(*direction) for direction in zip(tops, targets)], last

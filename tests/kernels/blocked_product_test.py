@@ -6,10 +6,12 @@ from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 
 
 @pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("divides", [True, False])
 @pytest.mark.parametrize("num_rows", [0, 1, 7, 600])
 def test_logits_and_their_log_sums_are_those_of_one_product(
-    monkeypatch: pytest.MonkeyPatch, num_rows: int, compiled: bool
+    monkeypatch: pytest.MonkeyPatch, num_rows: int, divides: bool, compiled: bool
 ) -> None:
+    monkeypatch.setattr("elmo_tasks.common.threads._divides", divides)
     if not compiled:
         monkeypatch.setattr(blocked_product, "kernels", lambda *_: None)
     generator = torch.Generator().manual_seed(0)

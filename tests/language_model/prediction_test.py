@@ -1,5 +1,6 @@
 """Tests what a language model gets from the biLM: the top layer and the targets."""
 
+import pytest
 import torch
 
 from elmo_tasks.language_model.prediction import predict
@@ -47,3 +48,17 @@ def test_each_direction_reads_windows_of_its_own_to_their_end() -> None:
     # The targets of a window are at the indices of the tokens that are read.
     for prediction in (ahead, back):
         assert prediction.targets.tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_directions_that_are_read_at_once_have_the_same_outputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ids = ids_of(sentences(3, 1, 5))
+    found = {}
+    for divides in (True, False):
+        monkeypatch.setattr("elmo_tasks.common.threads._divides", divides)
+        with torch.no_grad():
+            found[divides] = predict(fixture_bilm(), ids)
+
+    for at_once, in_turn in zip(found[True], found[False], strict=True):
+        torch.testing.assert_close(at_once, in_turn)
