@@ -5,7 +5,7 @@ FILE is plain text (a sentence on each line, for coreference a document), a tabl
 .parquet), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu); the
 standard input (-) is text or JSON. Further columns and fields are given back in the answer. Each
 input has one answer, in the order of the inputs: text for text and tables, and a line of JSON for
-JSON. Empty lines are skipped and have no answer; an empty text in a table is an error.
+JSON. Empty lines, and rows of a table without a text, have no answer.
 
 examples:
   echo "A warm, funny film." | elmo-tasks predict sst -
