@@ -9,13 +9,11 @@ from typing import Any
 
 import torch
 
-from elmo_tasks.common.program import program
-
 
 def describe_environment() -> dict[str, Any]:
     """Returns the command, the date, the machine and the version of PyTorch, for reports."""
     return {
-        "command": shlex.join([program(), *sys.argv[1:]]),
+        "command": shlex.join([Path(sys.argv[0]).stem, *sys.argv[1:]]),
         "date": datetime.now().astimezone().isoformat(sep=" ", timespec="minutes"),
         "machine": {
             "cpu": cpu_name(),
