@@ -89,8 +89,8 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=COUNT,
         metavar="N",
-        help="threads of each PyTorch operator (default: OMP_NUM_THREADS, otherwise 1, and a biLM "
-        "that is not trained computes two parts of a batch at once)",
+        help="threads of each PyTorch operator (default: OMP_NUM_THREADS, otherwise a quarter of "
+        "the cores, and a biLM that is not trained computes two parts of a batch at once)",
     )
 
 

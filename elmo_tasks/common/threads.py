@@ -16,14 +16,14 @@ _divides: bool | None = None
 def choose_threads(num_threads: int | None) -> None:
     """
     Gives each PyTorch operator of this process, and of those that it starts, `num_threads` threads.
-    For `None`, the user's environment decides; if it does not, each operator has one thread. With a
-    thread for each core, PyTorch's default, one busy program takes most of the speed away.
+    For `None`, the user's environment decides; if it does not, `few_threads` does. With a thread
+    for each core, PyTorch's default, one busy program takes most of the speed away.
     """
     if num_threads is not None:
         os.environ["OMP_NUM_THREADS"] = str(num_threads)
         torch.set_num_threads(num_threads)
     elif not any(name in os.environ for name in _VARIABLES):
-        one_thread_an_operator()
+        few_threads()
 
 
 def one_thread() -> None:
@@ -32,15 +32,16 @@ def one_thread() -> None:
     process that will be forked calls it before it loads a biLM: a fork waits for ever for threads
     that PyTorch has started in its parent.
     """
-    _set(divides=False)
+    _set(1, divides=False)
 
 
-def one_thread_an_operator() -> None:
+def few_threads() -> None:
     """
-    Gives each PyTorch operator one thread, and lets a biLM compute two parts of a batch at once.
-    These two threads do not wait for each other, so a busy program beside costs little.
+    Gives each PyTorch operator a quarter of the cores, at least one thread, and lets a biLM compute
+    two parts of a batch at once. The two parts do not wait for each other, so a busy program beside
+    costs little.
     """
-    _set(divides=num_cores() > 1)
+    _set(max(1, num_cores() // 4), divides=num_cores() > 1)
 
 
 def divides() -> bool:
@@ -48,7 +49,7 @@ def divides() -> bool:
     return torch.get_num_threads() > 1 if _divides is None else _divides
 
 
-def _set(divides: bool) -> None:
+def _set(num_threads: int, divides: bool) -> None:
     global _divides
     _divides = divides
-    torch.set_num_threads(1)
+    torch.set_num_threads(num_threads)
