@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from elmo_tasks.bilm.bidirectional_lstm import TokenVectors, bidirectional_layers
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import BEGIN_TOKEN, END_TOKEN, check_char_ids, word_char_ids
+from elmo_tasks.bilm.characters import check_char_ids, word_char_ids
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.vocabulary import write_vocabulary
@@ -19,6 +19,7 @@ from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.kernels.threads import for_each, two_at_once

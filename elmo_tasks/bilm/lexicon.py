@@ -4,15 +4,9 @@ from typing import Any
 import torch
 from torch.nn.functional import embedding
 
-from elmo_tasks.bilm.characters import (
-    BEGIN_SENTENCE,
-    BEGIN_TOKEN,
-    END_SENTENCE,
-    END_TOKEN,
-    END_WORD,
-    MAX_CHARACTERS,
-)
+from elmo_tasks.bilm.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 
 # The word that stands for all words outside a vocabulary.

@@ -7,7 +7,7 @@ from typing import Any, Union
 
 from allennlp.data import Instance, Vocabulary
 
-from elmo_tasks.bilm.characters import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 

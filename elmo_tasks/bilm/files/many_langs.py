@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from elmo_tasks.bilm.characters import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.bilm.files.option_values import MAX_WORDS
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.files.vocabulary import vocabulary_lines
 from elmo_tasks.bilm.lexicon import UNKNOWN
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.torch_file import read_tensors

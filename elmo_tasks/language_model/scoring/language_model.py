@@ -6,8 +6,8 @@ import torch
 
 from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
-from elmo_tasks.bilm.characters import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
 from elmo_tasks.language_model.scoring.reader import Reader

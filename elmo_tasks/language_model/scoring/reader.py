@@ -4,8 +4,9 @@ from typing import NamedTuple
 import torch
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.characters import BEGIN_TOKEN, END_TOKEN, batch_char_ids
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.state import LstmState
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.language_model.prediction import predict_from
 

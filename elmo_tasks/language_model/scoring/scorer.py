@@ -5,9 +5,9 @@ from itertools import islice
 import numpy
 import torch
 
-from elmo_tasks.bilm.characters import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.language_model.scoring.reader import Reader, Reading
