@@ -1,6 +1,7 @@
 """
 Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name,
-and repairs AllenNLP (`in_allennlp/compat.py`). It changes nothing else.
+and repairs AllenNLP (`in_allennlp/compat.py`). It changes nothing else but the vocabulary of
+distributed trainings (`in_allennlp/saved_vocabulary.py`).
 
 AllenNLP's commands import the plugin through `elmo_tasks`. A script that imports elmo_tasks before
 AllenNLP must also `import elmo_tasks.plugin`.

@@ -145,7 +145,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
             raise NotAllowed(f"{path}.{key}", f"is an argument of {target.__name__}")
         if key == "bilm" and isinstance(value, str) and not is_name(value):
             raise NotAllowed(f"{path}.{key}", f"is {value!r:.80}, no name of a biLM")
-        # AllenNLP refuses a field that is no argument.
+        # Other keys need no check: AllenNLP refuses a field that is not an argument.
         if key in parameters:
             _check(parameters[key].annotation, value, f"{path}.{key}")
 

@@ -2,7 +2,7 @@
 Predict with a model.
 
 FILE is plain text (a sentence on each line, for coreference a document), a table (.csv, .tsv,
-.parquet), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu); the
+.parquet, .xlsx), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu); the
 standard input (-) is text or JSON. Further columns and fields are given back in the answer. Each
 input has one answer, in the order of the inputs: text for text and tables, and a line of JSON for
 JSON. Empty lines, and rows of a table without a text, have no answer.

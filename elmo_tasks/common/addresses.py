@@ -9,8 +9,9 @@ _FETCHED = ("http", "https", "hf")
 def files_at(address: str) -> list[str] | None:
     """
     Returns the sorted addresses of the files that an address or a glob pattern names. Returns
-    `None` if the files are not streamed: they are local or fetched, or fsspec cannot open their
-    address on this machine. Raises `FileNotFoundError` if there is no such file.
+    `None` for files that are read from a local copy: local files, files at http(s) and hf
+    addresses, and addresses that fsspec cannot open. Raises `FileNotFoundError` if there is no such
+    file.
     """
     system, path = _file_system(address)
     if system is None:

@@ -9,7 +9,7 @@ class ConfigurationError(ValueError):
 # The version of AllenNLP that this package is a plugin for.
 ALLENNLP = "allennlp==2.10.1"
 
-# What is wrong with an answer that has NaN or infinity.
+# The message for an answer that has NaN or infinity.
 NOT_FINITE = (
     "the answer has a number that is not finite; the weights of the model may be damaged or much "
     "too large"

@@ -50,7 +50,7 @@ def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
         path = next((choice for choice in choices if choice.is_file()), path)
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no such file, neither here nor in elmo_tasks{_hint(path.name)}"
+            f"there is no file {name} in {folder or '.'}, and none in elmo_tasks{_hint(path.name)}"
         )
     return str(path), path.read_bytes()
 

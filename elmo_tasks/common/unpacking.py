@@ -70,16 +70,24 @@ def _untar(archive: str | os.PathLike, folder: str) -> None:
         file = _BoundedFile(compressed, _most_bytes(archive))
         with tarfile.open(fileobj=file, mode="r:") as tar:  # type: ignore[call-overload]
             for index, member in enumerate(tar):
-                is_plain = member.isdir() or (member.isreg() and not member.issparse())
-                if not is_plain or index >= MAX_MEMBERS or member.name.count("/") > _MAX_DEPTH:
-                    raise ConfigurationError(
-                        f"{archive} is not unpacked: its member {member.name!r:.200} is neither a "
-                        f"file nor a folder, or one of more than {MAX_MEMBERS:,}, or too deep"
-                    )
+                fault = _fault(member, index)
+                if fault is not None:
+                    raise ConfigurationError(f"{archive} is not unpacked: {fault}")
                 tar.extract(member, folder, filter="data")
         # The checksum of all bytes is at the end of the file.
         while file.read(_MAX_READ):
             pass
+
+
+def _fault(member: tarfile.TarInfo, index: int) -> str | None:
+    """Returns why a member is not unpacked, or `None`."""
+    if index >= MAX_MEMBERS:
+        return f"it has more than {MAX_MEMBERS:,} members"
+    if not (member.isdir() or (member.isreg() and not member.issparse())):
+        return f"its member {member.name!r:.200} is neither a file nor a folder"
+    if member.name.count("/") > _MAX_DEPTH:
+        return f"its member {member.name!r:.200} is more than {_MAX_DEPTH} folders deep"
+    return None
 
 
 def _unzip(archive: str | os.PathLike, folder: str) -> None:

@@ -107,8 +107,8 @@ class Corpus:
             )
         if kind == "text" and self._column is not None:
             raise ConfigurationError(
-                f"{file} is not a table (.csv or .tsv), JSON lines or Parquet, so it has no column "
-                f"{self._column}"
+                f"{file} is neither a table (.csv, .tsv, .parquet or .xlsx) nor JSON lines, so it "
+                f"has no column {self._column}"
             )
         known = _COLUMNS if self._column is None else (self._column,)
         for record in records_in(raw, file, kind, only=known):

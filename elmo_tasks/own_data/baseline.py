@@ -16,8 +16,8 @@ _BIO = {"O": "O", "B": "B", "I": "I", "U": "B", "L": "I"}
 
 def baseline(reader: Reader, train: str | os.PathLike, dev: str | os.PathLike) -> tuple[float, str]:
     """
-    Returns the score on `dev` of always giving the most frequent answer in `train`, and in words
-    what that answer is: the most frequent label, or the most frequent tag of each word.
+    Returns the score on `dev` of a model that always gives the most frequent answer in `train` (the
+    most frequent label, or the most frequent tag of each word), and a description of this model.
     """
     if isinstance(reader, ClassifyReader):
         return _of_labels(*([*_labels(reader, path)] for path in (train, dev)))

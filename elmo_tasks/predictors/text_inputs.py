@@ -69,12 +69,13 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
         return Inputs(name, True, _json(lines, predictor))
     if len(predictor.input_names) > 1:
         raise ConfigurationError(
-            f"{name}:{first.line}: expected JSON or a table (.csv or .tsv) with "
+            f"{name}:{first.line}: expected JSON or a table (such as .csv) with "
             f"{' and '.join(predictor.input_names)}, but got {first.values['text'][:80]!r}"
         )
     if predictor.column is not None:
         raise ConfigurationError(
-            f"{name} is not a table (.csv or .tsv), so it has no column {predictor.column}"
+            f"{name} is not a table (.csv, .tsv, .parquet or .xlsx), so it has no column "
+            f"{predictor.column}"
         )
     if kind in ("columns", "conllu"):
         return Inputs(name, False, _columns(path, kind, predictor))

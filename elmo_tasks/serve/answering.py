@@ -12,8 +12,8 @@ from elmo_tasks.serve.worker import Predict, Worker, count_words
 # The message of an error may quote the input, and is cut to this many characters.
 _MAX_MESSAGE = 2000
 
-# If a body is too large, up to this many times the limit is still read before the answer, because
-# many clients read no answer before they have sent everything.
+# Many clients read no answer before they have sent their whole body. So a body over the limit is
+# read on, up to this many times the limit.
 _PATIENCE = 64
 
 # Nobody reads this. nginx logs 499 for a client that has gone.
@@ -101,8 +101,8 @@ class Answering:
         if num_words > max_words:
             raise HTTPException(
                 413,
-                f"the request has {num_words:,} words and punctuation marks, or inputs; "
-                f"{max_words:,} are allowed",
+                f"the request has {num_words:,} words and punctuation marks; {max_words:,} are "
+                "allowed, and each input counts as one or more",
             )
         return inputs
 

@@ -91,7 +91,8 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
     shown = found[:_MAX_OCCURRENCES]
     # Shape: (layers, occurrences, dim)
     vectors = _vectors(sentence_layers, shown)
-    # Not all characters must be letters: vowel signs, such as those of Hindi, are none.
+    # One letter makes a token a word. The others may be vowel signs, as in Hindi, which `isalpha`
+    # does not count as letters.
     words = {other.lower() for each in sentences for other in each if any(map(str.isalpha, other))}
     others = sorted(words - {word.lower()})
     similar = similar_words(sentence_layers.bilm, word, others, _NUM_SIMILAR)

@@ -99,9 +99,7 @@ def _kind(weight: torch.Tensor) -> int:
 
 
 def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
-    """
-    Returns the mean of a sparse gradient over all processes, with every row that some process has.
-    """
+    """Averages a sparse gradient over all processes. The result has every row that any has."""
     grad = None if weight.grad is None else weight.grad.coalesce()
     used = torch.zeros(len(weight), dtype=torch.uint8, device=weight.device)
     if grad is not None:

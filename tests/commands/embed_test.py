@@ -115,8 +115,8 @@ def test_plain_text_has_no_column(paths: Paths) -> None:
     message = refusal(*args)
 
     assert (
-        f"{paths.text} is not a table (.csv or .tsv), JSON lines or Parquet, so it has no column"
-        in message
+        f"{paths.text} is neither a table (.csv, .tsv, .parquet or .xlsx) nor JSON lines, so it "
+        "has no column" in message
     )
 
 

@@ -39,7 +39,10 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
             if (word := line.strip()) != _NO_WORD:
                 words.append(word)
             if len(word) > _MAX_CHARACTERS:
-                raise ConfigurationError(f"{file} has a word of {len(word):,} characters")
+                raise ConfigurationError(
+                    f"{file} has a word of {len(word):,} characters; at most "
+                    f"{_MAX_CHARACTERS:,} are allowed"
+                )
     except ConfigurationError:
         raise
     except (OSError, ValueError) as error:
