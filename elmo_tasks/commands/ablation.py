@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from elmo_tasks.commands.options import COUNT, add_overrides, whole_number
+from elmo_tasks.commands.options import COUNT, add_overrides, add_threads, whole_number
 from elmo_tasks.common import registration
 
 GOES_ON = "the same command goes on from here"
@@ -76,12 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="runs to train at the same time (default: 1)",
     )
-    add(
-        "--threads",
-        type=COUNT,
-        metavar="N",
-        help="OMP_NUM_THREADS of each run (default: as for elmo-tasks train)",
-    )
+    add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -106,7 +101,7 @@ def run(args: argparse.Namespace) -> None:
     ]
     packages = ["elmo_tasks.plugin", *args.include_package]
     with lock(root):
-        report = run_ablation(args.task, runs, settings, args.jobs, args.threads, packages)
+        report = run_ablation(args.task, runs, settings, args.jobs, packages)
     print(f"\n{text_of(report)}\nThis table and results.json are in {root}.")
     sys.exit(1 if any(run["status"] == "failed" for run in report["runs"]) else 0)
 

@@ -40,7 +40,7 @@ class Forked:
     of a `subprocess.Popen`.
     """
 
-    def __init__(self, command: list[str], _: int, log: BinaryIO) -> None:
+    def __init__(self, command: list[str], log: BinaryIO) -> None:
         self.returncode: int | None = None
         self.pid = processes.start(lambda: self._train(command[3:], log))
 

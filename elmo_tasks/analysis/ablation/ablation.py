@@ -27,7 +27,6 @@ def run_ablation(
     runs: Sequence[Run],
     settings: Settings,
     jobs: int = 1,
-    threads: int | None = None,
     packages: Sequence[str] = (),
 ) -> Report:
     """
@@ -40,7 +39,6 @@ def run_ablation(
     task: The name of the task in the report.
     runs: Runs with the same root.
     jobs (default `1`): The number of runs that are trained at the same time.
-    threads (default `None`): As `start` describes them.
     packages: Further packages that each training imports, as with `--include-package`.
 
     # Raises
@@ -60,7 +58,7 @@ def run_ablation(
     results: list[Result] = []
 
     def begin(run: Run) -> Popen | None:
-        return start(run, configs[run], threads, packages)
+        return start(run, configs[run], packages)
 
     with closing(train_all(ordered, begin, jobs)) as trainings:
         for run, process in tqdm(trainings, task, len(runs), unit="run"):

@@ -20,7 +20,7 @@ _SECONDS_TO_END = 60
 
 
 def start(
-    run: Run, config: Mapping[str, Any], threads: int | None, packages: Iterable[str] = ()
+    run: Run, config: Mapping[str, Any], packages: Iterable[str] = ()
 ) -> subprocess.Popen | None:
     """
     Starts AllenNLP's training of a run, or continues it from its last checkpoint. Returns the
@@ -31,7 +31,6 @@ def start(
 
     # Parameters
 
-    threads: The value of `OMP_NUM_THREADS` for the process; `None` leaves it as it is here.
     packages: Packages that the process imports, as with `--include-package`.
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +54,7 @@ def start(
         elif run.folder.exists():
             shutil.rmtree(run.folder)
         write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
-        return _process(command, threads, log)
+        return _process(command, log)
 
 
 def train_all(
@@ -100,16 +99,13 @@ def _has_ended(process: subprocess.Popen) -> bool:
     return process.poll() is not None
 
 
-def _process(command: list[str], threads: int | None, log: BinaryIO) -> subprocess.Popen:
+def _process(command: list[str], log: BinaryIO) -> subprocess.Popen:
     log.write(f"$ {shlex.join(command)}\n".encode())
     log.flush()
-    # The log of a run has all messages, since nobody watches the run.
-    environment = {"ALLENNLP_LOG_LEVEL": "INFO", **os.environ}
-    if threads is not None:
-        environment["OMP_NUM_THREADS"] = str(threads)
     return subprocess.Popen(
         command,
-        env=environment,
+        # The log of a run has all messages, since nobody watches the run.
+        env={"ALLENNLP_LOG_LEVEL": "INFO", **os.environ},
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,

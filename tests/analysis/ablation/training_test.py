@@ -49,7 +49,7 @@ def test_a_run_that_another_process_trains_is_left_to_it(tmp_path: Path) -> None
         other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log)
 
     with pytest.raises(ConfigurationError, match="another process still trains both, seed 0"):
-        start(run, {}, threads=1)
+        start(run, {})
     other.communicate()
 
     assert not run.config_file.exists()
@@ -62,7 +62,7 @@ def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> Non
     (run.folder / "metrics.json").write_text(json.dumps({"best_epoch": 1}))
     torch.save({}, run.folder / "best.th")
 
-    assert start(run, {}, threads=1) is None
+    assert start(run, {}) is None
     assert run.is_complete()
     assert why_failed(run, None) is None
 
