@@ -177,7 +177,9 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
             f"{path} would be written as HDF5: name it {path.with_suffix('.hdf5').name}, or give "
             "--shards for a folder of files"
         )
-    if folder is None and (path.is_dir() or (path.exists() and not args.force)):
+    if folder is None and path.is_dir():
+        raise ConfigurationError(f"{path} is a folder; choose another file")
+    if folder is None and path.exists() and not args.force:
         raise ConfigurationError(
             f"{path} exists; choose another file, or overwrite it with --force"
         )

@@ -6,7 +6,7 @@ FILE has the format that the model was trained on. Several files are separated b
 it in JSON.
 
 examples:
-  elmo-tasks evaluate runs/reviews reviews/dev.csv
+  elmo-tasks evaluate runs/reviews reviews/dev.jsonl
   elmo-tasks evaluate sst data/sst/dev.txt --output dev.json
 """
 

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--silent", action="store_true", help="do not print the answers")
     add("--jsonl", action="store_true", help="answer plain text and tables in JSON, too")
     add_column(parser, "the name of the input, such as sentence, or text")
+    add("--no-header", action="store_true", help="the columns of a table are named 1, 2, ...")
     add("--split", action="store_true", help="cut lines, or fields of a table, into sentences")
     add("--batch-size", type=COUNT, default=1, metavar="N", help="inputs in a batch (default: 1)")
     add("--predictor", metavar="NAME", help="a predictor other than the model's own")

@@ -67,7 +67,10 @@ def _fields(
                 yield start, fields
             start = rows.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{name}:{start}: {error}") from error
+        fault = str(error)
+        if fault == "unexpected end of data":
+            fault = "a field begins with a quote that nothing closes"
+        raise ValueError(f"{name}:{start}: {fault}") from error
 
 
 def _delimiter(header: str) -> str:

@@ -144,7 +144,7 @@ def _decompressed(raw: BinaryIO, path: str | os.PathLike) -> Callable[[int], byt
 
 def _convert(path: str | os.PathLike) -> str:
     name = shlex.quote(os.fspath(path))
-    return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name}"
+    return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > NEW"
 
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import _jsonnet
 from allennlp.commands.train import TrainModel
 from allennlp.common import params
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.package_data import config_path, import_jsonnet
 from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.in_allennlp.replaced import replaced
@@ -37,7 +39,7 @@ def configs_by_name() -> Iterator[None]:
     with replaced(
         params,
         cached_path=lambda name, **options: cached_path(config_path(name), **options),
-        evaluate_file=_with_our_names(params.evaluate_file),
+        evaluate_file=_with_our_names(_evaluate_file),
         evaluate_snippet=_with_our_names(params.evaluate_snippet),
     ):
         yield
@@ -76,6 +78,12 @@ def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
         )
     names = sorted(choices - {*unknown}) + sorted(known)
     raise ConfigurationError(f"the config has no field {name!r}{nearest_or_all(name, names)}")
+
+
+def _evaluate_file(path: str, **options: Any) -> str:
+    # Given a folder, jsonnet would end the process.
+    check_regular(path)
+    return _jsonnet.evaluate_file(path, **options)
 
 
 def _with_our_names(evaluate: Callable[..., str]) -> Callable[..., str]:

@@ -32,7 +32,7 @@ def predict(args: argparse.Namespace) -> None:
     predictor = Predictor.from_archive(
         archive, args.predictor, args.dataset_reader_choice, extra_args=settings
     )
-    PredictManager(
+    manager = PredictManager(
         predictor,
         args.input_file,
         args.output,
@@ -40,7 +40,9 @@ def predict(args: argparse.Namespace) -> None:
         not args.silent,
         args.use_dataset_reader,
         args.multitask_head,
-    ).run()
+    )
+    manager.header = not args.no_header
+    manager.run()
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -69,6 +71,9 @@ class PredictManager(_PredictManager):
     refuses a file without inputs, and prints answers without their inputs.
     """
 
+    # Whether the first row of a table has the names of its columns.
+    header = True
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         if self._output_file is not None:
@@ -79,7 +84,7 @@ class PredictManager(_PredictManager):
         if self._dataset_reader is not None:
             super().run()
             return
-        inputs = read_inputs(self._input_file, self._predictor)
+        inputs = read_inputs(self._input_file, self._predictor, self.header)
         if isinstance(self._predictor, TextPredictor) and self._predictor.format is None:
             self._predictor.format = "json" if inputs.are_json else "text"
         index = 0

@@ -92,8 +92,9 @@ def _ask(records: Sequence[Record], what: str) -> NoReturn:
     shown = ", ".join(
         f"{name} ({str(value)[:30]!r})" for name, value in list(first.values.items())[:_SHOWN]
     )
-    is_table = kind_of(first.file) in TABLES
-    hint = ", or give --no-header if its first line is a row" if is_table else ""
+    # The columns of a table without a header are named 1, 2, ....
+    has_header = kind_of(first.file) in TABLES and "1" not in first.values
+    hint = ", or give --no-header if its first line is a row" if has_header else ""
     raise ConfigurationError(f"{first.file}: name the column of {what}{hint}; there are {shown}")
 
 

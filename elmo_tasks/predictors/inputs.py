@@ -21,18 +21,16 @@ class SentenceInput(NamedTuple):
     tokens: list[Token]
 
 
-def sentence_input(
-    inputs: Any, tokenize: Callable[[str], list[Token]], names: tuple[str, ...] = ("sentence",)
-) -> SentenceInput:
+def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> SentenceInput:
     """
-    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`. An
-    input may have further fields. If it has both, the tokens count.
+    Returns the sentence of `{"sentence": "raw text"}`, `{"text": "raw text"}` or
+    `{"tokens": ["one", "word", "each"]}`. An input may have further fields. If it has both, the
+    tokens count.
 
     # Parameters
 
     inputs: The input in JSON.
     tokenize: The function that cuts raw text into tokens.
-    names: The names that the field of the raw text may have.
 
     # Raises
 
@@ -40,8 +38,8 @@ def sentence_input(
     """
     words = given_words(inputs)
     if words is None:
-        known = [name for name in names if isinstance(inputs, dict) and name in inputs]
-        name = known[0] if known else names[0]
+        is_text = isinstance(inputs, dict) and "text" in inputs and "sentence" not in inputs
+        name = "text" if is_text else "sentence"
         check_texts(inputs, (name,), ' or {"tokens": ["one", "word", "each"]}')
         text, tokens = inputs[name], tokenize(inputs[name])
     else:

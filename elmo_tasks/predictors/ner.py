@@ -93,8 +93,7 @@ class NerPredictor(TextPredictor):
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         reader = self._dataset_reader
-        names = ("sentence", "text")
-        text, tokens = sentence_input(json_dict, reader.tokenizer.tokenize, names)
+        text, tokens = sentence_input(json_dict, reader.tokenizer.tokenize)
         instance = reader.text_to_instance(tokens)
         instance["metadata"].metadata["sentence"] = text
         return instance

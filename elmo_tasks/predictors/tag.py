@@ -56,6 +56,5 @@ class TagPredictor(TextPredictor):
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         reader = self._dataset_reader
-        names = ("sentence", "text")
-        tokens = sentence_input(json_dict, reader.tokenizer.tokenize, names).tokens
+        tokens = sentence_input(json_dict, reader.tokenizer.tokenize).tokens
         return reader.text_to_instance(tokens)

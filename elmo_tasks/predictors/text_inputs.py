@@ -9,7 +9,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
-from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.spelling import did_you_mean, listed
 from elmo_tasks.predictors.text_predictor import TextPredictor, unlike
 
 logger = logging.getLogger(__name__)
@@ -36,14 +36,15 @@ class Inputs(NamedTuple):
     records: Iterator[Record]
 
 
-def read_inputs(path: str, predictor: Predictor) -> Inputs:
+def read_inputs(path: str, predictor: Predictor, header: bool = True) -> Inputs:
     """
     Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input. A
     file may be compressed by gzip, xz or bzip2. Lines of white space are skipped.
 
     If the predictor is no `TextPredictor`, its `load_line` reads each line. Otherwise
 
-    - `.csv`, `.tsv` and `.parquet` files are tables with named columns;
+    - `.csv`, `.tsv`, `.parquet` and `.xlsx` files are tables, whose columns are named by the first
+      row or, without a `header`, by numbers from 1;
     - `.json` and `.jsonl` files have JSON on each line;
     - files in columns, told by their suffix (`.conll`, `.conllu`) or first line, have the words of
       sentences;
@@ -58,7 +59,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
     """
     kind = kind_of(path)
     if isinstance(predictor, TextPredictor) and kind in TABLES:
-        return Inputs(path, False, _rows(path, predictor))
+        return Inputs(path, False, _rows(path, predictor, header))
     name = _STDIN if path == "-" else path
     after_first = (line for line in read_records(path, "text") if line.values["text"].strip())
     first = next(after_first, None)
@@ -126,10 +127,10 @@ def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]
         yield sentence._replace(values={"tokens": sentence.values[word]})
 
 
-def _rows(path: str, predictor: TextPredictor) -> Iterator[Record]:
+def _rows(path: str, predictor: TextPredictor, header: bool) -> Iterator[Record]:
     """Yields the rows of a table. Rows without a text are left out and counted in the log."""
     empty: list[int] = []
-    for row in read_records(path):
+    for row in read_records(path, header=header):
         columns = _columns_of(row, predictor)
         asked = {name: row.values[column] or "" for name, column in columns.items()}
         if not all(str(text).strip() for text in asked.values()):
@@ -157,12 +158,15 @@ def _columns_of(row: Record, predictor: TextPredictor) -> dict[str, str]:
                 f"{listed(row.values)}"
             )
         return {name: name for name in names}
-    known = (*names, "text") if predictor.column is None else (predictor.column,)
+    known = (
+        list(dict.fromkeys([*names, "text"])) if predictor.column is None else [predictor.column]
+    )
     for column in known:
         if column in row.values:
             return {names[0]: column}
     raise ConfigurationError(
-        f"{row.file}:1: there is no column {' or '.join(known)}; choose one of {listed(row.values)}"
+        f"{row.file}:1: there is no column {' or '.join(known)}"
+        f"{did_you_mean(known[0], row.values)}; choose one of {listed(row.values)}"
     )
 
 

@@ -480,7 +480,7 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(paths: Paths) -> No
         f"elmo-embed: {paths.hdf5} exists; choose another file, or overwrite it with --force"
     )
     assert paths.hdf5.read_text() == "mine" and not paths.partial.exists()
-    assert "exists; choose another file" in refusal(
+    assert "is a folder; choose another file" in refusal(
         "elmo-embed", paths.text, paths.text.parent, "--force"
     )
     allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, "--force")

@@ -54,6 +54,11 @@ def test_a_config_that_cannot_be_evaluated_is_named(
         read_config("mine.jsonnet", overrides)
 
 
+def test_a_folder_in_place_of_a_config_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="is not a file, but a folder"):
+        read_config(tmp_path)
+
+
 def test_allennlp_itself_reads_configs_as_before(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Params.from_file("elmo_tasks:sst/both")

@@ -91,6 +91,10 @@ def test_a_table_has_a_column_of_texts(say: Any, tmp_path: Path, lines: list[str
         said = say(SST, tmp_path / "in.csv", **settings)
         assert said == [f"{line}\tid: {k}" for k, line in enumerate(lines)]
 
+    (tmp_path / "in.csv").write_text(rows)
+    said = say(SST, tmp_path / "in.csv", "--no-header", column="2")
+    assert said == [f"{line}\t1: {k}" for k, line in enumerate(lines)]
+
 
 def test_raw_text_is_split_into_sentences(say: Any, tmp_path: Path, lines: list[str]) -> None:
     (tmp_path / "in.txt").write_text(f"{' '.join(SENTENCES[:2])}\n{SENTENCES[2]}\n")
@@ -145,7 +149,7 @@ def test_a_language_model_says_its_perplexities(say: Any, tmp_path: Path) -> Non
             '{"sentence": "a"}\n\nA film.\n',
             f":3: {EXPECTED_JSON}, but got 'A fi",
         ),
-        ("in.txt", '{"sentence": "a"}\n{"text": "a"}\n', ':2: expected {"sentence": "raw text"}'),
+        ("in.txt", '{"sentence": "a"}\n{"words": "a"}\n', ':2: expected {"sentence": "raw text"}'),
         ("in.csv", "id,words\n1,a\n", ":1: there is no column sentence or text; choose one of id"),
         ("in.csv", "sentence\na,b\n", ":2: expected 1 fields"),
         ("in.csv", "", " is empty: its first line must name the columns"),
