@@ -37,6 +37,7 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.commands.command import message_of
+from elmo_tasks.common.errors import raised_here
 from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from elmo_tasks.training.trainer import ElmoTrainer
@@ -140,9 +141,12 @@ def _answer(kind: Kind, path: Path, expected: Any) -> str:
 
 
 def _is_clear(error: BaseException) -> bool:
-    """Returns whether a command ends with one line for this error."""
+    """Returns whether a command ends with one line of ours for this error."""
     if isinstance(error, SystemExit):
         return isinstance(error.code, str)
+    if isinstance(error, ValueError) and not raised_here(error):
+        # A command shows the words of a library, which may be about anything.
+        return False
     return message_of(error) is not None
 
 

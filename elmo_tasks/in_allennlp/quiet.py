@@ -33,6 +33,8 @@ def make_quiet() -> None:
     if not sys.warnoptions:
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.filterwarnings("ignore", category=category)
+        warnings.filterwarnings("default", module=r"elmo_tasks\.")
+        warnings.filterwarnings("ignore", category=ResourceWarning)
 
 
 @contextmanager
