@@ -12,8 +12,9 @@ import torch
 
 def describe_environment() -> dict[str, Any]:
     """Returns the command, the date, the machine and the version of PyTorch, for reports."""
+    program = "elmo-tasks" if Path(sys.argv[0]).stem == "elmo-tasks" else "allennlp"
     return {
-        "command": shlex.join([Path(sys.argv[0]).stem, *sys.argv[1:]]),
+        "command": shlex.join([program, *sys.argv[1:]]),
         "date": datetime.now().astimezone().isoformat(sep=" ", timespec="minutes"),
         "machine": {
             "cpu": cpu_name(),

@@ -19,6 +19,8 @@ def choose_threads(num_threads: int | None) -> None:
     For `None`, the user's environment decides; if it does not, `few_threads` does. With a thread
     for each core, PyTorch's default, one busy program takes most of the speed away.
     """
+    global _divides
+    _divides = None
     if num_threads is not None:
         os.environ["OMP_NUM_THREADS"] = str(num_threads)
         torch.set_num_threads(num_threads)

@@ -185,6 +185,9 @@ def test_neither_training_nor_evaluation_begins_where_the_other_ended(tmp_path: 
 class Scaled(torch.nn.Module):
     """A dropout with a known mask, the same for all tokens."""
 
+    # Any above 0: the mask counts as drawn.
+    p = 0.5
+
     def __init__(self, mask: numpy.ndarray) -> None:
         super().__init__()
         self.mask = torch.tensor(mask).float()

@@ -59,4 +59,4 @@ def test_what_is_no_short_sentence_is_refused(encoder: ElmoEncoder, model: Langu
         with pytest.raises(ValueError, match=f"at most {limit} tokens, not {limit + 1}"):
             tool({"sentence": "a " * (limit + 1)})
         with pytest.raises(ValueError, match="expected .*sentence.*, but got"):
-            tool({"text": "a"})
+            tool({"words": "a"})
