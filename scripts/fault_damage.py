@@ -144,7 +144,8 @@ def _is_clear(error: BaseException) -> bool:
     """Returns whether a command ends with one line of ours for this error."""
     if isinstance(error, SystemExit):
         return isinstance(error.code, str)
-    if isinstance(error, ValueError) and not raised_here(error):
+    of_input = isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
+    if isinstance(error, ValueError) and not (of_input or raised_here(error)):
         # A command shows the words of a library, which may be about anything.
         return False
     return message_of(error) is not None
