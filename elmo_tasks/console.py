@@ -58,8 +58,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = make_parser([name for name in COMMANDS if name == arguments[0]])
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
-        known = args.error.__self__._option_string_actions
-        args.error(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(unknown[0], known)}")
+        known = args.parser._option_string_actions
+        args.parser.error(
+            f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(unknown[0], known)}"
+        )
     return args
 
 

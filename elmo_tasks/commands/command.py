@@ -62,12 +62,12 @@ def add_command(subparsers: Any, name: str, command: ModuleType) -> argparse.Arg
     )
     command.add_arguments(parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.set_defaults(func=partial(_run, command), prog=parser.prog, error=parser.error)
+    parser.set_defaults(func=partial(_run, command), parser=parser)
     return parser
 
 
 def _run(command: ModuleType, args: argparse.Namespace) -> None:
-    with one_line_errors(args.prog, args.debug, getattr(command, "GOES_ON", "")):
+    with one_line_errors(args.parser.prog, args.debug, getattr(command, "GOES_ON", "")):
         if args.include_package:
             registration.register()
             from allennlp.common.util import import_module_and_submodules

@@ -13,7 +13,8 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_bilm, add_report, deliver, open_from_args
+from elmo_tasks.commands.options import COUNT, add_bilm, open_from_args
+from elmo_tasks.commands.reports import add_report, deliver
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,17 +1,16 @@
 """The options that several commands have, each added by one function, and what reads them."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# PyTorch and matplotlib are imported only when a command runs.
+# PyTorch is imported only when a command runs.
 if TYPE_CHECKING:
     import torch
-    from matplotlib.figure import Figure
 
     from elmo_tasks.elmo.opening import Opened
     from elmo_tasks.elmo.store.layer_store import LayerStore
@@ -233,37 +232,3 @@ def add_file_friendly_logging(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write each state of the progress bar on a line of its own",
     )
-
-
-def add_report(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that `deliver` reads."""
-    add = parser.add_argument
-    add(
-        "--json",
-        metavar="FILE",
-        help="write the numbers as JSON, too; with -, print them instead of the text",
-    )
-    add("--chart", metavar="FILE", help="draw a chart, too, as PNG")
-
-
-def deliver(
-    args: argparse.Namespace, text: str, numbers: Mapping[str, Any], draw: "Callable[[], Figure]"
-) -> None:
-    """
-    Prints the text of a report, or with `--json -` its numbers, and writes the files of `--json`
-    and `--chart`.
-    """
-    import json
-
-    from elmo_tasks.analysis.environment import describe_environment
-    from elmo_tasks.common.files import atomic_write, write_whole
-    from elmo_tasks.common.printable import printable
-
-    content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
-    # A label or name from an archive may contain control characters.
-    print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
-    if args.json not in (None, "-"):
-        write_whole(args.json, content + "\n")
-    if args.chart is not None:
-        with atomic_write(args.chart) as aside:
-            draw().savefig(aside, format="png", dpi=150)

@@ -13,7 +13,8 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_overrides, add_report, add_threads, deliver
+from elmo_tasks.commands.options import add_overrides, add_threads
+from elmo_tasks.commands.reports import add_report, deliver
 from elmo_tasks.common import registration
 
 

@@ -29,7 +29,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ConfigurationError(f"{name} must be {known}, not {value!r}")
 
 
-def check_positive(name: str, number: int | None, least: int = 1) -> None:
+def check_at_least(name: str, number: int | None, least: int = 1) -> None:
     """
     Raises `ConfigurationError` unless the number of a setting is a whole number of at least
     `least`. `None` means no limit.

@@ -6,7 +6,7 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.kernels.threads import operator_threads
 
 # Sentences are sorted by length in groups of this size (see `windows`). The layers of a group are
@@ -32,7 +32,7 @@ class SentenceLayers:
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
-        check_positive("batch_tokens", batch_tokens)
+        check_at_least("batch_tokens", batch_tokens)
         frozen = isinstance(bilm, FrozenBiLm)
         if frozen and not bilm.training and bilm.state_name != "carry":
             self.bilm = bilm

@@ -2,7 +2,7 @@ import os
 from functools import partial
 from typing import Any
 
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.common.parts import Parts
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
@@ -45,7 +45,7 @@ def embed_shards(
     `ConfigurationError`: The text has no line that can be embedded, or a value is too large for
         float16.
     """
-    check_positive("the number of tokens of a part", part_tokens)
+    check_at_least("the number of tokens of a part", part_tokens)
     about = about_vectors(sentence_layers, embedding, mix)
     about = {"format": "parquet", **about, "part_tokens": part_tokens}
     parts = Parts(folder, about, begin_anew)

@@ -4,7 +4,7 @@ from typing import Any
 
 import ray
 
-from elmo_tasks.common.errors import ConfigurationError, check_positive
+from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.embed.parts import EmbedPart, Part
 from elmo_tasks.embed.ray_cluster import joined
 from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
@@ -34,7 +34,7 @@ def on_ray(
         of processes is less than 1 or larger than the number of GPUs or CPUs. Errors in a process
         are raised here, too.
     """
-    check_positive("the number of processes", num_processes)
+    check_at_least("the number of processes", num_processes)
     if work.sentence_layers.bilm.store is not None:
         raise ConfigurationError("the processes of Ray use no store: leave --use-store out")
     parts = iter(parts)

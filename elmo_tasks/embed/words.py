@@ -8,7 +8,7 @@ import numpy
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.common.errors import ConfigurationError, check_positive
+from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.parts import vectors
@@ -49,7 +49,7 @@ def embed_words(
 
     `ConfigurationError`: The text is empty, or the number of words is less than 1.
     """
-    check_positive("the number of words", num_words)
+    check_at_least("the number of words", num_words)
     with tqdm(unit=" tokens", desc="counting") as progress:
         words = _most_frequent(map(str.split, lines()), num_words, progress)
     if not words:

@@ -16,8 +16,9 @@ from elmo_tasks.common.errors import ConfigurationError, raised_here
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.records import Record
 from elmo_tasks.in_allennlp.config_names import configs_by_name
+from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.text_inputs import read_inputs
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 
 
 @configs_by_name()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from allennlp.data import DataLoader
 from allennlp.data.data_loaders import TensorDict
 
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.common.processes import rank
 from elmo_tasks.language_model.corpus_loader import CorpusLoader, in_chunks
 from elmo_tasks.readers.sentences import SentencesReader
@@ -32,7 +32,7 @@ class SentenceLoader(CorpusLoader):
         shuffle: bool = True,
     ) -> None:
         super().__init__(reader, data_path, shuffle)
-        check_positive("batch_tokens", batch_tokens)
+        check_at_least("batch_tokens", batch_tokens)
         self.batch_tokens = batch_tokens
 
     def __len__(self) -> int:

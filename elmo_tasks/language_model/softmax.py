@@ -2,7 +2,7 @@ from typing import NamedTuple
 
 import torch
 
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 
 # The class of all unknown words.
@@ -81,7 +81,7 @@ class Softmax:
         each number of the weight and a scale for each of its rows. The probability of the other
         words goes to the unknown word. The weight of this softmax must be in float32.
         """
-        check_positive("max_words", max_words)
+        check_at_least("max_words", max_words)
         # The class of unknown words does not count as a word.
         num_classes = len(self.words) if max_words is None else max_words + 1
         weight, others = self.weight[:num_classes], self.weight[num_classes:]

@@ -5,7 +5,7 @@ from itertools import pairwise
 from allennlp.data import DataLoader
 from allennlp.data.data_loaders import TensorDict
 
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.common.processes import rank
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.sentence_tensors import Window
@@ -42,8 +42,8 @@ class WindowLoader(CorpusLoader):
         shuffle: bool = True,
     ) -> None:
         super().__init__(reader, data_path, shuffle)
-        check_positive("rows", rows)
-        check_positive("length", length)
+        check_at_least("rows", rows)
+        check_at_least("length", length)
         self.rows, self.length = rows, length
 
     def __len__(self) -> int:

@@ -7,9 +7,10 @@ from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.json_text import check_characters
+from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import are_words, joined_tokens, span_of
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.spacy_pipeline import split_sentences
 from elmo_tasks.readers.tokenizers import tokens_of
 

@@ -5,7 +5,8 @@ from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField
 
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.answers import one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 
 
 class LabelPredictor(TextPredictor):

@@ -8,8 +8,9 @@ from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import Softmax
+from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import sentence_input
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 
 
 @Predictor.register("elmo_language_model")

@@ -7,7 +7,7 @@ from allennlp.data.fields import SequenceLabelField
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.task import Task
@@ -66,7 +66,7 @@ class NerPredictor(TextPredictor):
         self, model: CrfTagger, dataset_reader: DatasetReader, top_k: int = 0, **kwargs: Any
     ) -> None:
         super().__init__(model, dataset_reader, **kwargs)
-        check_positive("top_k", top_k, least=0)
+        check_at_least("top_k", top_k, least=0)
         self.top_k = top_k
 
     def readable(self, answer: JsonDict) -> list[str]:

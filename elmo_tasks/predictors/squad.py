@@ -9,11 +9,12 @@ from allennlp.data.fields import IndexField
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.bidaf import Bidaf
+from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.squad_file import parse_squad
 
 _LIBRARY = (
@@ -77,7 +78,7 @@ class SquadPredictor(TextPredictor):
         **kwargs: Any,
     ) -> None:
         super().__init__(model, dataset_reader, **kwargs)
-        check_positive("num_best", num_best)
+        check_at_least("num_best", num_best)
         self.num_best = num_best
         self.attention = attention
         self.official = official

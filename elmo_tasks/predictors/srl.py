@@ -6,11 +6,12 @@ from allennlp.data import DatasetReader, Instance
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.srl_tagger import SrlTagger
+from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.predicate_field import PredicateWords
 
 
@@ -80,7 +81,7 @@ class SrlPredictor(TextPredictor):
         self, model: SrlTagger, dataset_reader: DatasetReader, max_tags: int = None, **kwargs: Any
     ) -> None:
         super().__init__(model, dataset_reader, **kwargs)
-        check_positive("max_tags", max_tags)
+        check_at_least("max_tags", max_tags)
         self.max_tags = max_tags
         self._predicate_words = PredicateWords(model.vocab)
 

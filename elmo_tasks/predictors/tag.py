@@ -4,9 +4,10 @@ from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from allennlp.predictors import Predictor
 
+from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.tag import TagReader
 

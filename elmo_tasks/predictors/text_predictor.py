@@ -1,7 +1,5 @@
 import inspect
-import json
 import sys
-from collections.abc import Collection
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -15,11 +13,12 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError, check_choice
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 from elmo_tasks.modules.text_embedder import EmbeddedText
+from elmo_tasks.predictors.answers import as_json, with_fields
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through
 from elmo_tasks.predictors.task import Task
 
@@ -111,7 +110,7 @@ class TextPredictor(Predictor):
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
         answers = self.answers(inputs)
         for answer in answers:
-            _as_json(answer)
+            as_json(answer)
         return [
             with_fields(answer, self.further_fields(each)) for answer, each in zip(answers, inputs)
         ]
@@ -176,7 +175,7 @@ class TextPredictor(Predictor):
 
     def dump_line(self, outputs: JsonDict) -> str:
         """Returns an answer as a line of JSON or as lines of text, each with its line end."""
-        line = _as_json(outputs)
+        line = as_json(outputs)
         if self.format == "text":
             return "".join(f"{printable(each)}\n" for each in self.readable(outputs))
         return f"{line}\n"
@@ -190,40 +189,6 @@ def _length(instance: Instance) -> int:
     """Returns the number of tokens of the longest text."""
     texts = (field for field in instance.fields.values() if isinstance(field, TextField))
     return max(map(len, texts), default=1)
-
-
-def _as_json(answer: JsonDict) -> str:
-    """Returns an answer as JSON. Raises `ValueError` for NaN and infinity, which JSON lacks."""
-    try:
-        return json.dumps(answer, allow_nan=False)
-    except ValueError as error:
-        raise ValueError(f"{NOT_FINITE} ({error})") from error
-
-
-def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """
-    Puts further fields before the fields of an answer. Renames a further field if the answer has
-    its name.
-    """
-    renamed: JsonDict = {}
-    for name, value in fields.items():
-        renamed[unlike(name, answer.keys() | renamed.keys())] = value
-    return {**renamed, **answer}
-
-
-def unlike(name: str, taken: Collection[str]) -> str:
-    """
-    Returns the name of a further field, with `input_` before it if an answer has this name already.
-    """
-    while name in taken:
-        name = f"input_{name}"
-    return name
-
-
-def one_line(*parts: Any) -> str:
-    """Returns texts and probabilities on one line, separated by tabs."""
-    texts = [f"{part:.2f}" if isinstance(part, float) else str(part) for part in parts]
-    return "\t".join(" ".join(text.split()) for text in texts)
 
 
 def predictor_of(model: Model) -> type[TextPredictor] | None:

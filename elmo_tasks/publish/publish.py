@@ -18,7 +18,7 @@ from elmo_tasks.archives.published_weights import (
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.bilm.files.options import num_parameters
-from elmo_tasks.common.errors import ConfigurationError, check_positive
+from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.elmo.from_config import parents_of_bilms
@@ -109,7 +109,7 @@ def publish(
         raise ConfigurationError(
             f"{there[0]} would be overwritten; choose another folder, or use --force"
         )
-    check_positive("max_words", max_words)
+    check_at_least("max_words", max_words)
     archive = open_archive(archive_file, weights_file=weights_file)
     model, config = archive.model, archive.config.as_dict(quiet=True)
     if isinstance(model, ElmoLanguageModel):

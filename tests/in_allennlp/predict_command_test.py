@@ -16,9 +16,10 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.in_allennlp.predict_command import _with_fields
+from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.sst import SstPredictor
 from elmo_tasks.predictors.text_inputs import read_inputs
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
 

@@ -13,7 +13,8 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.text_predictor import TextPredictor, with_fields
+from elmo_tasks.predictors.answers import with_fields
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import language_model, task_model
 from tests.helpers.configs import tiny
 

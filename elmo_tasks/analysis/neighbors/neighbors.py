@@ -109,7 +109,7 @@ def neighbors(
             {"clusters": [i, j], "mean_cosine": mean_cosine(vectors, first, second)}
             for (i, first), (j, second) in pairs
         ],
-        # Of the variance, along the two directions of the points.
+        # The shares of the variance that the two axes of the points have.
         "shares_of_variance": shares,
         "nearest_words_of_layer_0": _as_dicts(similar),
         "nearest_words_of_file": _as_dicts(in_file),
