@@ -18,16 +18,8 @@ from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax, w
 
 def add_highway(name: str, folder: Path) -> None:
     """
-    Writes the larger biLM to a folder.
-
-    # Parameters
-
-    name: Of the biLM, as for `bilm_files`.
-
-    # Raises
-
-    `ConfigurationError`: The biLM has no character CNN, or one with tanh, whose outputs may be
-        negative.
+    Writes the larger biLM to a folder. Raises `ConfigurationError` if it has no character CNN, or
+    one with tanh, whose outputs may be negative.
     """
     options_file, weights_file = bilm_files(name)
     bilm = make_bilm(options_file, weights_file)
@@ -43,9 +35,8 @@ def add_highway(name: str, folder: Path) -> None:
 
 def larger(bilm: BiLm) -> BiLm:
     """
-    Returns a biLM with one highway layer more. The transform of this layer is the identity, which
-    relu keeps, because the layer before has no negative output. So what the gate chooses makes no
-    difference until the layer is trained.
+    Returns a biLM with one highway layer more, whose transform is the identity. The layer before
+    has no negative output, so what the gate chooses makes no difference until it is trained.
     """
     options, num_filters = bilm.raw_options, bilm.options.num_filters
     options["char_cnn"]["n_highway"] = bilm.options.num_highway + 1

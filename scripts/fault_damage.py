@@ -5,24 +5,24 @@ Damages files of each kind by chance, and says how elmo_tasks answers: clearly, 
 own, so that a crash is an answer as well.
 """
 
-import contextlib
 import copy
 import io
 import json
+import multiprocessing
 import os
 import random
 import re
 import resource
 import shutil
-import signal
 import sys
 import tarfile
 import tempfile
-import traceback
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import h5py
 import numpy
@@ -56,56 +56,35 @@ SENTENCES = [line.split() for line in ("The old dog sleeps .", "A film .", "It p
 
 
 class Row(NamedTuple):
-    """
-    How damaged files of one kind were answered.
-
-    # Parameters
-
-    tried: The number of damaged files.
-    clear: How many were refused with one line that says what is wrong.
-    right: How many were read all the same: the damage was noticed and repaired, is not in what is
-        read, or left a valid file.
-    bad: What happened with each of the others.
-    """
+    """How damaged files of one kind were answered."""
 
     kind: str
     tried: int
+    # Refused with one line that says what is wrong.
     clear: int
+    # Read all the same: the damage was repaired, is not in what is read, or left a valid file.
     right: int
+    # What happened with each of the others.
     bad: list[str]
 
 
 class Kind(NamedTuple):
-    """
-    A kind of file.
+    """A kind of file."""
 
-    # Parameters
-
-    make: Writes a whole file to a folder, with what it needs, and returns its path.
-    read: Reads the file as a command does, and returns what was read.
-    change: Changes the content of the file and leaves its format whole: takes parts away, swaps
-        them.
-    must_equal: Whether a damaged file that is read must give the same as the whole file, since its
-        format has checksums.
-    has_lines: Whether an error must begin with the file and the line, and be short.
-    """
-
+    # Writes a whole file to a folder, with what it needs, and returns its path.
     make: Callable[[Path], Path]
+    # Reads the file as a command does, and returns what was read.
     read: Callable[[Path], Any]
+    # Changes the content of the file and leaves its format whole.
     change: Callable[[Path, random.Random], None] | None = None
+    # Whether the format has checksums, so that what is read must be that of the whole file.
     must_equal: bool = False
+    # Whether an error must begin with the file and the line, and be short.
     has_lines: bool = False
 
 
 def damage_table(seed: int, files_per_kind: int, kinds: list[str] | None = None) -> list[Row]:
-    """
-    Damages so many files of each kind, and returns how they were answered.
-
-    # Parameters
-
-    seed: The same seed damages the same files in the same way.
-    kinds: Names in `KINDS`; by default all.
-    """
+    """Damages so many files of each kind, by default of all, and returns how they were answered."""
     return [
         _row(name, KINDS[name], random.Random(f"{seed} {name}"), files_per_kind)
         for name in kinds or KINDS
@@ -113,7 +92,7 @@ def damage_table(seed: int, files_per_kind: int, kinds: list[str] | None = None)
 
 
 def _row(name: str, kind: Kind, chance: random.Random, num_files: int) -> Row:
-    clear, right, bad = 0, 0, []
+    answers, bad = Counter[str](), []
     with tempfile.TemporaryDirectory() as folder:
         path = kind.make(Path(folder))
         whole = path.read_bytes()
@@ -123,11 +102,10 @@ def _row(name: str, kind: Kind, chance: random.Random, num_files: int) -> Row:
             what = damage(path, kind, chance)
             compared = expected if kind.must_equal and what != "change" else None
             answer = _in_child(partial(_answer, kind, path, compared))
-            clear += answer == "clear"
-            right += answer == "right"
+            answers[answer] += 1
             if answer not in ("clear", "right"):
                 bad.append(f"{what}: {answer}")
-    return Row(name, num_files, clear, right, bad)
+    return Row(name, num_files, answers["clear"], answers["right"], bad)
 
 
 def _answer(kind: Kind, path: Path, expected: Any) -> str:
@@ -136,7 +114,8 @@ def _answer(kind: Kind, path: Path, expected: Any) -> str:
         found = kind.read(path)
     except (Exception, SystemExit) as error:
         is_clear = _is_clear(error) and (not kind.has_lines or is_located(error, path))
-        return "clear" if is_clear else _described(error)
+        said = " ".join(str(error).split())
+        return "clear" if is_clear else f"{type(error).__name__}: {said:.200}"
     return "right" if expected is None or _equal(found, expected) else "read wrongly"
 
 
@@ -161,12 +140,6 @@ def is_located(error: BaseException, path: Path) -> bool:
     return place is not None and len(message.splitlines()) == 1 and len(message) <= MOST_CHARACTERS
 
 
-def _described(error: BaseException) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(last.filename).name}:{last.lineno}"
-    return f"{type(error).__name__} in {where}: {' '.join(str(error).split()):.200}"
-
-
 def _equal(found: Any, expected: Any) -> bool:
     if isinstance(expected, torch.Tensor):
         return isinstance(found, torch.Tensor) and torch.equal(found, expected)
@@ -179,35 +152,32 @@ def _equal(found: Any, expected: Any) -> bool:
 
 def _in_child(answer: Callable[[], str]) -> str:
     """Returns the answer of a process of its own, or what ended the process."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reading)
-            devnull = os.open(os.devnull, os.O_RDWR)
-            for number in (0, 1, 2):
-                os.dup2(devnull, number)
-            before = _megabytes()
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(MOST_SECONDS)
-            said = answer()
-            if _megabytes() - before > MOST_MEGABYTES:
-                said = f"{_megabytes() - before:,.0f} MB more memory"
-            os.write(writing, said.encode("utf-8", "replace")[:4000])
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read().decode()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status == -signal.SIGALRM:
+    context = multiprocessing.get_context("fork")
+    reading, writing = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: writing.send(_measured(answer)))
+    child.start()
+    writing.close()
+    child.join(MOST_SECONDS)
+    if child.exitcode is None:
+        child.kill()
+        child.join()
         return f"no answer in {MOST_SECONDS} s"
-    return said or f"the process ended with {status}"
+    try:
+        return reading.recv()
+    except EOFError:
+        return f"the process ended with {child.exitcode}"
 
 
-def _megabytes() -> float:
-    # The most memory of a child begins with that of its parent, which is what `before` takes off.
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+def _measured(answer: Callable[[], str]) -> str:
+    """Returns the answer, or how much memory it took if that is too much; prints nothing."""
+    devnull = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(devnull, number)
+    # The most memory of a child begins with that of its parent.
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    said = answer()
+    megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3
+    return said[:4000] if megabytes <= MOST_MEGABYTES else f"{megabytes:,.0f} MB more memory"
 
 
 # Damage.
@@ -258,23 +228,8 @@ def _place(content: bytearray, chance: random.Random) -> int:
     return size - 1 - chance.randrange(min(size, 1024)) if where < 0.4 else chance.randrange(size)
 
 
-_VALUES: list[Any] = [
-    None,
-    True,
-    0,
-    -1,
-    10**12,
-    1e30,
-    0.5,
-    "",
-    "x",
-    [],
-    {},
-    [[]],
-    {"x": 1},
-    "\ud800",
-    "é" * 99,
-]
+_VALUES: list[Any] = [None, True, 0, -1, 10**12, 1e30, 0.5, "", "x", [], {}, [[]], {"x": 1}]
+_VALUES += ["\ud800", "é" * 99]
 
 
 def _change_value(value: Any, chance: random.Random) -> None:
@@ -290,80 +245,74 @@ def _change_value(value: Any, chance: random.Random) -> None:
         parent[f"{key}x"] = parent.pop(key)
     elif way == 2:
         other, other_key = chance.choice(places)
-        parent[key], other[other_key] = (
-            copy.deepcopy(other[other_key]),
-            copy.deepcopy(parent[key]),
-        )
+        one, two = copy.deepcopy((parent[key], other[other_key]))
+        parent[key], other[other_key] = two, one
     else:
         parent[key] = copy.deepcopy(chance.choice(_VALUES))
 
 
-def _places(value: Any) -> Any:
-    keys = (
-        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    )
-    for key in keys:
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    is_list = isinstance(value, list)
+    for key in range(len(value)) if is_list else value if isinstance(value, dict) else ():
         yield value, key
         yield from _places(value[key])
 
 
-def _change_json(path: Path, chance: random.Random) -> None:
-    value = json.loads(path.read_text(encoding="utf-8"))
+def _changed(text: str, chance: random.Random) -> str:
+    """Returns JSON with a change somewhere in its value."""
+    value = json.loads(text)
     _change_value(value, chance)
-    path.write_text(json.dumps(value), encoding="utf-8")
+    return json.dumps(value)
+
+
+def _change_json(path: Path, chance: random.Random) -> None:
+    path.write_text(_changed(path.read_text(encoding="utf-8"), chance), encoding="utf-8")
 
 
 def _change_json_line(path: Path, chance: random.Random) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     index = chance.randrange(len(lines))
-    value = json.loads(lines[index])
-    _change_value(value, chance)
-    lines[index] = json.dumps(value)
+    lines[index] = _changed(lines[index], chance)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _change_columns(path: Path, chance: random.Random) -> None:
-    """Removes, swaps or doubles columns or lines of a text."""
+    """Removes, swaps or doubles columns of a line, or swaps the lines of a text."""
     lines = path.read_text(encoding="utf-8").splitlines()
     index = chance.randrange(len(lines))
     words = lines[index].split(" ")
-    match chance.randrange(4):
+    match chance.randrange(3):
         case 0:
             del words[chance.randrange(len(words))]
         case 1:
             chance.shuffle(words)
-        case 2:
-            words.insert(chance.randrange(len(words)), chance.choice(words))
         case _:
-            chance.shuffle(lines)
-            words = lines[index].split(" ")
+            words.insert(chance.randrange(len(words)), chance.choice(words))
     lines[index] = " ".join(words)
+    if chance.random() < 0.25:
+        chance.shuffle(lines)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _change_weights(path: Path, chance: random.Random) -> None:
     """Removes, renames, swaps or replaces datasets."""
     names: list[str] = []
+    values = [b"text", numpy.ones(3), numpy.float64("nan"), h5py.Empty("f"), 7]
+    links = [h5py.SoftLink("/x"), h5py.ExternalLink("x.hdf5", "/")]
     with h5py.File(path, "a") as file:
         file.visititems(lambda name, item: names.append(name))
         name, other = chance.choice(names), chance.choice(names)
-        match chance.randrange(6):
+        match chance.randrange(5):
             case 0:
                 del file[name]
             case 1:
                 file.move(name, f"{name}x")
             case 2 if not name.startswith(other) and not other.startswith(name):
-                file.move(name, "aside")
-                file.move(other, name)
-                file.move("aside", other)
+                for old, new in ((name, "aside"), (other, name), ("aside", other)):
+                    file.move(old, new)
             case 3:
                 del file[name]
-                file[name] = chance.choice(
-                    [b"text", numpy.ones(3), numpy.float64("nan"), h5py.Empty("f"), 7]
-                )
-            case 4:
-                del file[name]
-                file[name] = chance.choice([h5py.SoftLink("/x"), h5py.ExternalLink("x.hdf5", "/")])
+                file[name] = chance.choice([*values, *links])
             case _:
                 file[name].attrs[chance.choice(["x", "é"])] = chance.choice([b"\xff", "x", 1])
 
@@ -398,9 +347,7 @@ def _change_archive(path: Path, chance: random.Random) -> None:
         case 1:
             contents[chance.choice(["x", "../x", "/x", "vocabulary/x/y"])] = contents.pop(name)
         case 2 if name == "config.json":
-            config = json.loads(contents[name])
-            _change_value(config, chance)
-            contents[name] = json.dumps(config).encode()
+            contents[name] = _changed(contents[name].decode(), chance).encode()
         case _:
             damaged = bytearray(contents[name])
             _damage_bytes(damaged, chance)
@@ -419,9 +366,8 @@ def _copied(source: Path) -> Callable[[Path], Path]:
     return lambda folder: Path(shutil.copy(source, folder))
 
 
-def _options(folder: Path) -> Path:
-    shutil.copy(BILM / "weights.hdf5", folder)
-    return Path(shutil.copy(BILM / "options.json", folder))
+def _bilm(name: str) -> Callable[[Path], Path]:
+    return lambda folder: Path(shutil.copytree(BILM, folder / "bilm"), name)
 
 
 def _read_bilm(path: Path) -> Any:
@@ -429,11 +375,6 @@ def _read_bilm(path: Path) -> Any:
     files = path.parent / "options.json", path.parent / "weights.hdf5"
     str(check(*files)).encode("utf-8")
     return make_bilm(*files).state_dict()
-
-
-def _weights(folder: Path) -> Path:
-    _options(folder)
-    return folder / "weights.hdf5"
 
 
 def _read_archive(path: Path) -> Any:
@@ -447,11 +388,9 @@ def _store(folder: Path) -> Path:
 
 
 def _layers(store: LayerStore) -> torch.Tensor:
-    bilm = make_bilm(
-        json.loads((BILM / "options.json").read_text()), str(BILM / "weights.hdf5"), store=store
-    )
-    # One sentence at a time, because the last bits of layers depend on the batch they are computed
-    # in.
+    options = json.loads((BILM / "options.json").read_text())
+    bilm = make_bilm(options, str(BILM / "weights.hdf5"), store=store)
+    # The last bits of layers depend on the batch they are computed in.
     return torch.cat([bilm(batch_char_ids([words])).layers.flatten() for words in SENTENCES])
 
 
@@ -461,9 +400,6 @@ def _checkpoint(name: str) -> Callable[[Path], Path]:
         return folder / name
 
     return make
-
-
-_MODEL_STATE, _TRAINING_STATE = "model_state_e0_b0.th", "training_state_e0_b0.th"
 
 
 @cache
@@ -505,27 +441,25 @@ def _predict(path: Path, name: str) -> Any:
     answers = path.with_name("answers.jsonl")
     archive = FIXTURES / "archives" / f"{name}.tar.gz"
     arguments = ["allennlp", "predict", archive, path, "--silent", "--output-file", answers]
-    arguments += ["--cuda-device", -1]
-    with contextlib.ExitStack() as stack:
-        stack.callback(setattr, sys, "argv", sys.argv)
-        sys.argv = list(map(str, arguments))
+    with mock.patch.object(sys, "argv", list(map(str, [*arguments, "--cuda-device", -1]))):
         allennlp(prog="allennlp")
     return answers.read_text()
 
 
 KINDS = {
-    "options": Kind(_options, _read_bilm, _change_json),
-    "weights": Kind(_weights, _read_bilm, _change_weights),
+    "options": Kind(_bilm("options.json"), _read_bilm, _change_json),
+    "weights": Kind(_bilm("weights.hdf5"), _read_bilm, _change_weights),
     "archives": Kind(
         _copied(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, _change_archive, True
     ),
     "stores": Kind(_store, lambda path: _layers(LayerStore(str(path.parent))), None, True),
-    "checkpoints: weights": Kind(
-        _checkpoint(_MODEL_STATE), _read_checkpoint, _change_tensors, True
-    ),
-    "checkpoints: training": Kind(
-        _checkpoint(_TRAINING_STATE), _read_checkpoint, _change_tensors, True
-    ),
+    **{
+        f"checkpoints: {what}": Kind(_checkpoint(file), _read_checkpoint, _change_tensors, True)
+        for what, file in (
+            ("weights", "model_state_e0_b0.th"),
+            ("training", "training_state_e0_b0.th"),
+        )
+    },
     "SST": _data("sst.txt", "elmo_sst", _change_columns),
     "NER": _data("ner.txt", "elmo_conll", _change_columns),
     "SNLI": _data("snli.jsonl", "elmo_snli", _change_json_line),

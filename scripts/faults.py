@@ -7,8 +7,10 @@ the run that was not interrupted, to the bit.
 """
 
 import argparse
+import contextlib
 import copy
 import json
+import multiprocessing
 import os
 import random
 import shutil
@@ -17,10 +19,9 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from datetime import date
-from functools import partial
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ import elmo_tasks.plugin  # noqa: F401
 from elmo_tasks.analysis.environment import machine
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.in_allennlp.train_command import train_model
+from scripts.fault_damage import damage_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -67,20 +69,13 @@ TRAININGS = {
 
 
 class Kills(NamedTuple):
-    """
-    What came of killing a training.
-
-    # Parameters
-
-    num_kills: How many times a training was killed before its end, each time a new one.
-    num_within: How many of these trainings had saved a checkpoint in the middle of an epoch last.
-    differences: What differed from the training that was not killed, for each training that
-        differed.
-    """
+    """What came of killing a training again and again."""
 
     training: str
     num_kills: int
+    # How many had saved a checkpoint in the middle of an epoch last.
     num_within: int
+    # What differed from the training that was not killed, for each that differed.
     differences: list[str]
 
 
@@ -89,7 +84,7 @@ def kill_training(name: str, num_kills: int, chance: random.Random) -> Kills:
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder, "whole")
         since = time.monotonic()
-        _wait(_fork(lambda: _train(training_config(name, whole), whole)))
+        _finish(_fork(_train, training_config(name, whole), whole))
         seconds = time.monotonic() - since
         expected = results(whole)
         num_done = num_within = 0
@@ -98,7 +93,7 @@ def kill_training(name: str, num_kills: int, chance: random.Random) -> Kills:
             run = Path(folder, "run")
             if _kill(name, run, chance.uniform(0, seconds)):
                 num_within += _is_within_an_epoch(run)
-                _wait(_fork(partial(_recover, training_config(name, run), run)))
+                _finish(_fork(_recover, training_config(name, run), run))
                 if found := difference(expected, results(run)):
                     differences.append(found)
                 num_done += 1
@@ -116,10 +111,11 @@ def _is_within_an_epoch(folder: Path) -> bool:
 
 def _kill(name: str, folder: Path, seconds: float) -> bool:
     """Kills a training after some seconds. Returns `False` if it had ended by then."""
-    pid = _fork(lambda: _train(training_config(name, folder), folder))
+    process = _fork(_train, training_config(name, folder), folder)
     time.sleep(seconds)
-    os.kill(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    process.kill()
+    process.join()
+    return process.exitcode == -signal.SIGKILL
 
 
 def training_config(name: str, folder: Path, num_epochs: int = 3) -> dict[str, Any]:
@@ -169,33 +165,28 @@ def difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
     return ""
 
 
-def _fork(work: Callable[[], object]) -> int:
-    """Runs `work` in a fork of this process, without its output, and returns the fork's id."""
-    sys.stdout.flush()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        # A training that hangs is ended by this signal.
-        signal.alarm(_MOST_SECONDS)
-        log = os.open(os.devnull, os.O_WRONLY)
-        errors = os.dup(2)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        try:
-            work()
-            status = 0
-        except BaseException:
-            os.dup2(errors, 2)
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    return pid
+def _fork(work: Callable[..., object], *arguments: object) -> ForkProcess:
+    """Runs `work` in a fork of this process, without its output."""
+
+    def quietly() -> None:
+        with (
+            open(os.devnull, "w") as nothing,
+            contextlib.redirect_stdout(nothing),
+            contextlib.redirect_stderr(nothing),
+        ):
+            work(*arguments)
+
+    process = multiprocessing.get_context("fork").Process(target=quietly)
+    process.start()
+    return process
 
 
-def _wait(pid: int) -> None:
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if status != 0:
-        raise RuntimeError(f"a training ended with {status}; its error is above")
+def _finish(process: ForkProcess) -> None:
+    process.join(_MOST_SECONDS)
+    if process.exitcode is None:
+        process.kill()
+    if process.exitcode != 0:
+        raise RuntimeError(f"a training ended with {process.exitcode}; its error is above")
 
 
 def _report_kills(trainings: Sequence[str], num_kills: int, seed: int) -> tuple[str, bool]:
@@ -203,18 +194,13 @@ def _report_kills(trainings: Sequence[str], num_kills: int, seed: int) -> tuple[
     # The models of spaCy are loaded once, and not in each fork.
     for name in trainings:
         DatasetReader.from_params(Params(training_config(name, ROOT)["dataset_reader"]))
-    rows = []
-    for name in tqdm(trainings, unit="training", file=sys.stderr):
-        rows.append(kill_training(name, num_kills, random.Random(f"{seed} {name}")))
+    rows = [
+        kill_training(name, num_kills, random.Random(f"{seed} {name}"))
+        for name in tqdm(trainings, unit="training", file=sys.stderr)
+    ]
     cells = [
-        [
-            kills.training,
-            str(kills.num_kills),
-            str(kills.num_within),
-            str(kills.num_kills - len(kills.differences)),
-            "; ".join(kills.differences[:2]),
-        ]
-        for kills in rows
+        [training, str(num), str(within), str(num - len(differed)), "; ".join(differed[:2])]
+        for training, num, within, differed in rows
     ]
     columns = ["training", "kills", "within an epoch", "equal to the bit", "what differed"]
     return table(columns, cells), not any(kills.differences for kills in rows)
@@ -222,8 +208,6 @@ def _report_kills(trainings: Sequence[str], num_kills: int, seed: int) -> tuple[
 
 def _report_damage(num_files: int, seed: int) -> tuple[str, bool]:
     """Returns a table of damaged files, and whether each got a clear error or a right answer."""
-    from scripts.fault_damage import damage_table
-
     rows = damage_table(seed, num_files)
     cells = [[kind, *map(str, counts), "; ".join(map(str, bad[:2]))] for kind, *counts, bad in rows]
     return table(["file", "damaged", "clear error", "right answer", "neither"], cells), not any(

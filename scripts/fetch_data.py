@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
@@ -24,85 +25,58 @@ from tqdm import tqdm
 
 
 class Source(NamedTuple):
-    """
-    One file on a server, and the data files in it.
+    """One file on a server, and the data files in it."""
 
-    # Parameters
-
-    host: The part of the address that `--mirror` replaces.
-    path: The rest of the address. A `.zip` is unpacked. The reviews of a `.tar.gz`, a file each,
-        become JSON lines; every fifth is in the file with `dev` in its name.
-    folder: The folder of the data files, within the data folder.
-    inside: The folder of the data files within the archive, with its slash.
-    sizes: Expected number of lines of each data file (of questions for a `.json`); None if unknown.
-    first_lines: How many lines of the only member of the archive are kept; packed by gzip.
-    """
-
+    # The part of the address that `--mirror` replaces, and the rest. A `.zip` is unpacked. The
+    # reviews of a `.tar.gz`, a file each, become JSON lines; every fifth is in the file with `dev`
+    # in its name.
     host: str
     path: str
+    # The folder of the data files within the data folder, and within the archive, with its slash.
     folder: str
     inside: str
-    sizes: dict[str, int | None]
+    # Expected number of lines of each data file (of questions for a `.json`); None if unknown.
+    sizes: Mapping[str, int | None]
+    # How many lines of the only member of the archive are kept; packed by gzip.
     first_lines: int | None = None
 
 
+STANFORD = "https://nlp.stanford.edu"
+SST = {"train.txt": 8_544, "dev.txt": 1_101, "test.txt": 2_210}
+SNLI = {"train": 550_152, "dev": 10_000, "test": 10_000}
+SQUAD = {"train-v1.1.json": 87_599, "dev-v1.1.json": 10_570}
+REVIEWS = {"imdb.train.jsonl": 20_000, "imdb.dev.jsonl": 5_000}
 SOURCES = [
+    Source(STANFORD, "/sentiment/trainDevTestTrees_PTB.zip", "sst", "trees/", SST),
     Source(
-        host="https://nlp.stanford.edu",
-        path="/sentiment/trainDevTestTrees_PTB.zip",
-        folder="sst",
-        inside="trees/",
-        sizes={"train.txt": 8_544, "dev.txt": 1_101, "test.txt": 2_210},
+        STANFORD,
+        "/projects/snli/snli_1.0.zip",
+        "snli",
+        "snli_1.0/",
+        {f"snli_1.0_{part}.jsonl": size for part, size in SNLI.items()},
     ),
-    Source(
-        host="https://nlp.stanford.edu",
-        path="/projects/snli/snli_1.0.zip",
-        folder="snli",
-        inside="snli_1.0/",
-        sizes={
-            "snli_1.0_train.jsonl": 550_152,
-            "snli_1.0_dev.jsonl": 10_000,
-            "snli_1.0_test.jsonl": 10_000,
-        },
-    ),
-    Source(
-        host="https://rajpurkar.github.io",
-        path="/SQuAD-explorer/dataset/train-v1.1.json",
-        folder="squad",
-        inside="",
-        sizes={"train-v1.1.json": 87_599},
-    ),
-    Source(
-        host="https://rajpurkar.github.io",
-        path="/SQuAD-explorer/dataset/dev-v1.1.json",
-        folder="squad",
-        inside="",
-        sizes={"dev-v1.1.json": 10_570},
+    *(
+        Source("https://rajpurkar.github.io", f"/SQuAD-explorer/dataset/{name}", "squad", "", size)
+        for name, size in ((name, {name: size}) for name, size in SQUAD.items())
     ),
 ]
 IMDB = Source(
-    host="https://ai.stanford.edu",
-    path="/~amaas/data/sentiment/aclImdb_v1.tar.gz",
-    folder="movie-reviews",
-    inside="aclImdb/train/",
-    sizes={"imdb.train.jsonl": 20_000, "imdb.dev.jsonl": 5_000},
+    "https://ai.stanford.edu",
+    "/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+    "movie-reviews",
+    "aclImdb/train/",
+    REVIEWS,
 )
 GLOVE = {
     "6B": Source(
-        host="https://nlp.stanford.edu",
-        path="/data/glove.6B.zip",
-        folder="vectors",
-        inside="glove.6B.100d.txt",
-        sizes={"glove.6B.100d.120k.txt.gz": None},
+        STANFORD,
+        "/data/glove.6B.zip",
+        "vectors",
+        "glove.6B.100d.txt",
+        {"glove.6B.100d.120k.txt.gz": None},
         first_lines=120_000,
     ),
-    "840B": Source(
-        host="https://nlp.stanford.edu",
-        path="/data/glove.840B.300d.zip",
-        folder="",
-        inside="",
-        sizes={"glove.840B.300d.txt": None},
-    ),
+    "840B": Source(STANFORD, "/data/glove.840B.300d.zip", "", "", {"glove.840B.300d.txt": None}),
 }
 
 NOT_FREE = """\
@@ -144,26 +118,17 @@ def parse_args() -> argparse.Namespace:
         description="Fetches SST, SNLI and SQuAD 1.1 from their official addresses.",
         epilog="CoNLL-2003 is not free: its Reuters text needs a licence from NIST.",
     )
-    parser.add_argument(
-        "--data", type=Path, default=Path("data"), help="the folder to fill (default: data)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--data", type=Path, default=Path("data"), help="the folder to fill (default: data)")
+    add(
         "--glove",
         nargs="*",
         choices=list(GLOVE),
         help="fetch GloVe vectors too: 6B (100 numbers a word, the 120,000 most frequent words), "
         "840B (300 numbers a word, the default), or both",
     )
-    parser.add_argument(
-        "--imdb",
-        action="store_true",
-        help="fetch the 25,000 film reviews of IMDB's training part too (84 MB)",
-    )
-    parser.add_argument(
-        "--mirror",
-        metavar="URL",
-        help="an address to use instead of https:// and the official hosts",
-    )
+    add("--imdb", action="store_true", help="fetch IMDB's 25,000 film reviews too (84 MB)")
+    add("--mirror", metavar="URL", help="an address in place of https:// and the official hosts")
     return parser.parse_args()
 
 

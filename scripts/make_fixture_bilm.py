@@ -6,8 +6,8 @@ Makes the tiny biLM of `fixtures/bilm`: random weights in bilm-tf's layout.
 The seed is fixed, and gives the same weights on every machine.
 """
 
-import argparse
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +43,12 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def random_bilm(seed: int = SEED) -> BiLm:
-    """Returns a biLM of `OPTIONS` with random weights."""
-    bilm = make_bilm(OPTIONS)
-    draw_weights(bilm, numpy.random.RandomState(seed))
-    return bilm
-
-
-def draw_weights(bilm: BiLm, random: numpy.random.RandomState) -> None:
+def random_bilm() -> BiLm:
     """
-    Draws the weights of `bilm`, from wider ranges than training starts from, so that every layer
-    has different vectors for different words and sentences.
+    Returns a biLM of `OPTIONS` with weights from wider ranges than training starts from, so that
+    every layer has different vectors for different words and sentences.
     """
+    bilm, random = make_bilm(OPTIONS), numpy.random.RandomState(SEED)
     with torch.no_grad():
         for name, parameter in bilm.named_parameters():
             # The number of inputs of each output.
@@ -68,21 +62,8 @@ def draw_weights(bilm: BiLm, random: numpy.random.RandomState) -> None:
             parameter.copy_(torch.from_numpy(drawn))
         bilm.char_cnn.embedding[0] = 0
     bilm.take_snapshot()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Makes the tiny random biLM of the tests.")
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        default=FIXTURE,
-        type=Path,
-        help="where to write (default: fixtures/bilm)",
-    )
-    folder = parser.parse_args().folder
-    random_bilm().to_files(folder)
-    print(f"made {folder / 'options.json'} and {folder / 'weights.hdf5'}")
+    return bilm
 
 
 if __name__ == "__main__":
-    main()
+    random_bilm().to_files(Path(*sys.argv[1:2] or [str(FIXTURE)]))

@@ -81,26 +81,22 @@ def main() -> None:
         description="Changes the code in one place at a time; says which changes no test notices.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--num", type=int, default=300, help="number of mutants to draw")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the drawing")
-    parser.add_argument(
-        "--rooms", nargs="+", choices=ROOMS, default=list(ROOMS), help="folders of the package"
-    )
-    parser.add_argument(
-        "--results",
-        type=Path,
-        default="build/mutants.jsonl",
-        help="JSON lines, one for each mutant",
-    )
-    parser.add_argument(
-        "--retry", action="store_true", help="run again, on the present tests, those that survived"
-    )
+    add = parser.add_argument
+    add("--num", type=int, default=300, help="number of mutants to draw")
+    add("--seed", type=int, default=1, help="seed of the drawing")
+    add("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS), help="folders of the package")
+    add("--results", type=Path, default="build/mutants.jsonl", help="JSON lines, one a mutant")
+    add("--retry", action="store_true", help="run again those that survived")
     args = parser.parse_args()
     if importlib.util.find_spec("cosmic_ray") is None:
         sys.exit("error: cosmic-ray is missing; make build/cosmic-ray installs it")
     mutants = draw(args.rooms, args.num, args.seed)
     known = read_results(args.results)
-    pending = [mutant for mutant in mutants if needs_run(known.get(mutant.key), args.retry)]
+    pending = [
+        mutant
+        for mutant in mutants
+        if mutant.key not in known or (args.retry and not known[mutant.key]["caught"])
+    ]
     args.results.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(KeyboardInterrupt), open(args.results, "a", encoding="utf-8") as file:
         for result in run(pending):
@@ -113,7 +109,8 @@ def main() -> None:
 def draw(rooms: list[str], num: int, seed: int) -> list[Mutant]:
     """Draws mutants that are other programs than the code; all there are if `num` is too large."""
     mutate = importlib.import_module("cosmic_ray.mutating").mutate_code
-    operators = _operators()
+    provider = importlib.import_module("cosmic_ray.operators.provider").OperatorProvider()
+    operators = {name: provider[name] for name in provider if not provider[name].arguments()}
     every = [place for room in sorted(rooms) for place in places(room, operators)]
     random.Random(seed).shuffle(every)
     mutants: list[Mutant] = []
@@ -128,10 +125,7 @@ def draw(rooms: list[str], num: int, seed: int) -> list[Mutant]:
 
 
 def places(room: str, operators: dict[str, Any]) -> Iterator[tuple[str, int, str, int]]:
-    """
-    Yields the path, the line, the operator and the index of each mutation, counted for each
-    operator from the start of the file.
-    """
+    """Yields the path, the line, the operator and the index in the file of each mutation."""
     trees = importlib.import_module("cosmic_ray.ast")
     paths = [ROOT.glob(f"elmo_tasks/{room}/{name}.py") for name in ROOMS[room].split()]
     for path in (str(path.relative_to(ROOT)) for path in sorted(itertools.chain(*paths))):
@@ -156,10 +150,6 @@ def read_results(path: Path) -> dict[str, dict[str, Any]]:
     return {result["key"]: result for result in map(json.loads, lines)}
 
 
-def needs_run(result: dict[str, Any] | None, retry: bool) -> bool:
-    return result is None or (retry and not result["caught"])
-
-
 def run(mutants: list[Mutant]) -> Iterator[dict[str, Any]]:
     """
     Runs each mutant on the tests of its folder, those that bear the file's name first. Exits if the
@@ -173,19 +163,14 @@ def run(mutants: list[Mutant]) -> Iterator[dict[str, Any]]:
         copy = Path(folder) / "copy"
         shutil.copytree(ROOT, copy, ignore=_left_out)
         clean: dict[str, float] = {}
-        # The test file that caught the last mutant of the same file, which is tried first.
-        last: dict[str, str] = {}
         for i, mutant in enumerate(mutants, start=1):
             if mutant.room not in clean:
-                caught, clean[mutant.room] = try_tests(copy, mutant, "", 1800, cached=True)
+                caught, clean[mutant.room] = try_tests(copy, mutant, 1800)
                 if caught:
                     sys.exit(f"error: without a mutant, tests/{mutant.room} fails: {caught}")
                 print(f"tests/{mutant.room} passes in {clean[mutant.room]:.0f} s", flush=True)
             (copy / mutant.path).write_text(mutant.source, encoding="utf-8")
-            first = last.get(mutant.path, "")
-            caught, seconds = try_tests(copy, mutant, first, 15 + 1.5 * clean[mutant.room])
-            last[mutant.path] = caught.partition("::")[0].rpartition("/")[2] or first
-            # The time of the file is the original one, so that its byte code is used again.
+            caught, seconds = try_tests(copy, mutant, 15 + 1.5 * clean[mutant.room])
             shutil.copy2(ROOT / mutant.path, copy / mutant.path)
             says = f"{mutant.path}:{mutant.line} {mutant.operator}: {caught or 'SURVIVES'}"
             print(f"{i}/{len(mutants)} {seconds:.0f} s {says}", flush=True)
@@ -199,26 +184,23 @@ def run(mutants: list[Mutant]) -> Iterator[dict[str, Any]]:
             }
 
 
-def try_tests(
-    copy: Path, mutant: Mutant, first: str, limit: float, cached: bool = False
-) -> tuple[str, float]:
+def try_tests(copy: Path, mutant: Mutant, limit: float) -> tuple[str, float]:
     """
     Runs the tests of the mutant's folder, and that of the defaults, in a fork. Returns what failed,
     an empty string if nothing did, and the seconds of computing. A fork that computes for longer
     than `limit`, or lasts for twenty times as long, is killed, which counts as a failure.
     """
-    stem = Path(mutant.path).stem
-    folder = copy / "tests"
+    stem, folder = Path(mutant.path).stem, copy / "tests"
     tests = sorted(
         [*(folder / mutant.room).rglob("*_test.py"), *folder.glob("defaults_test.py")],
-        key=lambda path: (path.name != first, not path.name.startswith(stem), path),
+        key=lambda path: (not path.name.startswith(stem), path),
     )
     log = copy.parent / "log"
     pid = os.fork()
     if pid == 0:
         code = 99
         try:
-            _enter(copy, log, int(limit), cached)
+            _enter(copy, log, int(limit))
             options = "-x -q --tb=no -rfE -p no:cacheprovider --color=no".split()
             code = int(importlib.import_module("pytest").main([*options, *map(str, tests)]))
         finally:
@@ -241,9 +223,7 @@ def report(results: list[tuple[Mutant, dict[str, Any]]]) -> str:
     lines = ["| room | mutants | caught | share |", "| --- | ---: | ---: | ---: |"]
     rooms = dict.fromkeys(mutant.room for mutant, _ in results)
     for room in [*rooms, "all"]:
-        caught = [
-            bool(result["caught"]) for mutant, result in results if room in (mutant.room, "all")
-        ]
+        caught = [bool(result["caught"]) for m, result in results if room in (m.room, "all")]
         share = sum(caught) / max(len(caught), 1)
         lines.append(f"| {room} | {len(caught)} | {sum(caught)} | {share:.1%} |")
     for mutant, result in results:
@@ -255,12 +235,6 @@ def report(results: list[tuple[Mutant, dict[str, Any]]]) -> str:
 
 def _read(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
-
-
-def _operators() -> dict[str, Any]:
-    """Returns cosmic-ray's operators by their names, those excepted that need arguments."""
-    provider = importlib.import_module("cosmic_ray.operators.provider").OperatorProvider()
-    return {name: provider[name] for name in provider if not provider[name].arguments()}
 
 
 def _without_annotations(source: str) -> str:
@@ -279,10 +253,10 @@ def _left_out(folder: str, names: list[str]) -> list[str]:
     outputs = {"build", "dist", "data", "runs"} if Path(folder) == ROOT else set()
     # Tests that start `allennlp` need the file that names its plugin.
     hidden = {name for name in names if name[0] == "."} - {".allennlp_plugins"}
-    return [name for name in names if name in hidden | outputs | {"__pycache__"}]
+    return [name for name in names if name in hidden | outputs]
 
 
-def _enter(copy: Path, log: Path, limit: int, cached: bool) -> None:
+def _enter(copy: Path, log: Path, limit: int) -> None:
     os.setsid()
     sys.stdout = sys.stderr = open(log, "w", buffering=1, encoding="utf-8")  # noqa: SIM115
     for descriptor in (1, 2):
@@ -291,7 +265,8 @@ def _enter(copy: Path, log: Path, limit: int, cached: bool) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.chdir(copy)
     os.environ["PYTHONPATH"] = sys.path[0] = str(copy)
-    sys.dont_write_bytecode = not cached
+    # A mutant may have the size and the time of the code.
+    sys.dont_write_bytecode = True
 
 
 def _failure(code: int, log: Path) -> str:

@@ -24,70 +24,34 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 # Later pages use the models that earlier ones train.
-PAGES = [
-    "README",
-    *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "srl", "coref", "movie_reviews")),
-]
-PAGES += [
-    f"docs/{page}"
-    for page in ("bilms", "speed", "store", "at_scale", "own_bilm", "continue_a_bilm")
-]
-PAGES += [
-    f"docs/{page}" for page in ("several_machines", "training_speed", "vectors", "what_was_learnt")
-]
-PAGES += [
-    "docs/language_model",
-    "docs/other_languages",
-    "docs/your_data",
-    "docs/is_elmo_worth_it",
-    "docs/trained_models",
-    "docs/serve",
-    "docs/errors",
-    "docs/compare_variants",
-]
-PAGES += ["docs/choices", "docs/install", "docs/in_your_allennlp_project"]
-PAGES += ["docs/pytorch", "docs/without_pytorch", "docs/spacy", "docs/sklearn", "docs/large_text"]
-PAGES += ["docs/when_something_goes_wrong"]
+_PAGES = """
+sst ner snli squad srl coref movie_reviews bilms speed store at_scale own_bilm continue_a_bilm
+several_machines training_speed vectors what_was_learnt language_model other_languages your_data
+is_elmo_worth_it trained_models serve errors compare_variants choices install
+in_your_allennlp_project pytorch without_pytorch spacy sklearn large_text when_something_goes_wrong
+"""
+PAGES = ["README", *(f"docs/{page}" for page in _PAGES.split())]
 
-# The files of a reader, and the files of the repository in their place.
-STAND_INS = {
-    "data/sst/train.txt": "fixtures/sst.txt",
-    "data/sst/dev.txt": "fixtures/sst.txt",
-    "data/sst/test.txt": "fixtures/sst.txt",
-    "data/snli/snli_1.0_train.jsonl": "fixtures/snli.jsonl",
-    "data/snli/snli_1.0_dev.jsonl": "fixtures/snli.jsonl",
-    "data/snli/snli_1.0_test.jsonl": "fixtures/snli.jsonl",
-    "data/squad/train-v1.1.json": "fixtures/squad.json",
-    "data/squad/dev-v1.1.json": "fixtures/squad.json",
-    "data/conll2003/eng.train": "fixtures/ner.txt",
-    "data/conll2003/eng.testa": "fixtures/ner.txt",
-    "data/conll2003/eng.testb": "fixtures/ner.txt",
-    "data/conll2012/train.gold_conll": "fixtures/srl.gold_conll",
-    "data/conll2012/dev.gold_conll": "fixtures/srl.gold_conll",
-    "data/conll2012/test.gold_conll": "fixtures/srl.gold_conll",
-    **{
-        f"data/conll2012/{part}.english.v4_gold_conll": "fixtures/coref.gold_conll"
-        for part in ("train", "dev", "test")
-    },
-    "my/raw.txt": "fixtures/play.txt",
-    "my/text.txt": "fixtures/corpus/train.txt",
-    "my/train.txt": "fixtures/corpus/train.txt",
-    "my/heldout.txt": "fixtures/corpus/heldout.txt",
-    "my/test.txt": "fixtures/corpus/heldout.txt",
-    "senna/hash/words.lst": "fixtures/play.txt",
-    "senna/embeddings/embeddings.txt": "fixtures/play.txt",
+# The files of the repository, and the files of a reader whose place they take.
+_STAND_INS = {
+    "sst.txt": "data/sst/train.txt data/sst/dev.txt data/sst/test.txt",
+    "snli.jsonl": "data/snli/snli_1.0_train.jsonl data/snli/snli_1.0_dev.jsonl "
+    "data/snli/snli_1.0_test.jsonl",
+    "squad.json": "data/squad/train-v1.1.json data/squad/dev-v1.1.json",
+    "ner.txt": "data/conll2003/eng.train data/conll2003/eng.testa data/conll2003/eng.testb",
+    "srl.gold_conll": "data/conll2012/train.gold_conll data/conll2012/dev.gold_conll "
+    "data/conll2012/test.gold_conll",
+    "coref.gold_conll": "data/conll2012/train.english.v4_gold_conll "
+    "data/conll2012/dev.english.v4_gold_conll data/conll2012/test.english.v4_gold_conll",
+    "play.txt": "my/raw.txt senna/hash/words.lst senna/embeddings/embeddings.txt",
+    "corpus/train.txt": "my/text.txt my/train.txt",
+    "corpus/heldout.txt": "my/heldout.txt my/test.txt",
 }
 # The trainings of `paper_...` configs need the released biLM.
 LEFT_OUT = (
-    "make ",
-    ". .venv/",
-    "curl ",
+    *("make ", ". .venv/", "curl ", "git ", "pip ", "uv ", "python scripts/fetch_data.py"),
     # Runs until somebody stops it.
     "elmo-tasks serve",
-    "git ",
-    "pip ",
-    "uv ",
-    "python scripts/fetch_data.py",
     "elmo-tasks train training_configs/bilm/paper_",
     "elmo-tasks train training_configs/snli/paper_",
     # Waits for another machine.
@@ -113,19 +77,11 @@ SHORTER = [
 
 
 class Block(NamedTuple):
-    """
-    A fenced block of a page.
-
-    # Parameters
-
-    page: The file.
-    line: The line of its first fence, from 1.
-    language: The word after the fence.
-    text: The lines between the fences.
-    """
+    """A fenced block of a page: the file, the line of its first fence from 1, and its text."""
 
     page: Path
     line: int
+    # The word after the fence.
     language: str
     text: str
 
@@ -176,12 +132,13 @@ def make_copy(folder: Path) -> None:
         text = re.sub(r"num_epochs:: \d+", "num_epochs:: 2", text)
         library.write_text(re.sub(r"batch_size:: \d+", "batch_size:: 2", text), encoding="utf-8")
     (folder / "runs").mkdir()
-    for path, fixture in STAND_INS.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        text = (ROOT / fixture).read_text(encoding="utf-8")
+    for fixture, paths in _STAND_INS.items():
+        text = (ROOT / "fixtures" / fixture).read_text(encoding="utf-8")
         # The official file is one line too, which a predictor needs.
-        compact = json.dumps(json.loads(text)) if path.endswith(".json") else text
-        (folder / path).write_text(compact, encoding="utf-8")
+        compact = json.dumps(json.loads(text)) if fixture.endswith(".json") else text
+        for path in map(folder.joinpath, paths.split()):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(compact, encoding="utf-8")
     reviews = (ROOT / "fixtures" / "imdb.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [f"{review['label']}\t{review['text']}" for review in map(json.loads, reviews)]
     (folder / "data" / "movie-reviews").mkdir()
@@ -203,23 +160,20 @@ def run(block: Block, folder: Path) -> bool:
     if path is not None:
         (folder / path).write_text(block.text, encoding="utf-8")
         print(f"{block}: saved as {path}", flush=True)
+    if block.language == "python":
+        return run_command(block, "python", [sys.executable, "-c", block.text], folder)
+    if block.language != "bash":
+        return True
     return all(
-        run_command(block, command, arguments, folder) for command, arguments in commands(block)
+        run_command(block, line, ["bash", "-c", f"set -o pipefail; {line}"], folder)
+        for line in map(shorter, lines(block))
     )
 
 
-def commands(block: Block) -> list[tuple[str, list[str]]]:
-    """Returns what to show and what to start for each command of a block."""
-    if block.language == "python":
-        return [("python", [sys.executable, "-c", block.text])]
-    if block.language != "bash":
-        return []
-    shown = []
-    for line in lines(block):
-        for long, short in SHORTER:
-            line = re.sub(long, short, line)
-        shown.append(line)
-    return [(line, ["bash", "-c", f"set -o pipefail; {line}"]) for line in shown]
+def shorter(line: str) -> str:
+    for long, short in SHORTER:
+        line = re.sub(long, short, line)
+    return line
 
 
 def run_command(block: Block, command: str, arguments: list[str], folder: Path) -> bool:

@@ -26,7 +26,6 @@ import sysconfig
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
@@ -42,55 +41,38 @@ INSTALLED = {
 }
 
 
-class Row(NamedTuple):
-    """A row of the table: what one size did on one Python."""
-
-    python: str
-    size: str
-    install_seconds: float
-    megabytes: float
-    checks: list[dict]
-
-    def __str__(self) -> str:
-        passed = [check for check in self.checks if check["error"] is None]
-        failed = [check["check"] for check in self.checks if check["error"] is not None]
-        seconds = sum(check["seconds"] for check in self.checks)
-        verdict = f"{len(passed)} of {len(self.checks)}"
-        return (
-            f"| {self.python} | {self.size} | {self.install_seconds:.0f} | {self.megabytes:,.0f} | "
-            f"{seconds:.0f} | {verdict}{' without ' * bool(failed)}{', '.join(failed)} |"
-        )
-
-
 def main() -> None:
     args = parse_args()
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(args.dist or folder).resolve())
-        rows = []
+        all_passed = True
+        print("| Python | size | seconds to install | MB | seconds of checks | passed |")
+        print("| --- | --- | --- | --- | --- | --- |", flush=True)
         for python in args.python:
             for size in args.sizes:
                 place = Path(args.keep or folder, f"{Path(python).name}-{size}").resolve()
-                row = try_one(python, size, wheel, place, args)
-                rows.append(row)
-                print(row, flush=True)
+                cells, checks = try_one(python, size, wheel, place, args)
+                failed = [check["check"] for check in checks if check["error"] is not None]
+                all_passed = all_passed and not failed
+                passed = f"{len(checks) - len(failed)} of {len(checks)}"
+                seconds = f"{sum(check['seconds'] for check in checks):.0f}"
+                cells += [seconds, f"{passed} without {', '.join(failed)}" if failed else passed]
+                print(f"| {' | '.join(cells)} |", flush=True)
                 if args.keep is None:
                     shutil.rmtree(place)
-    print("\n| Python | size | seconds to install | MB | seconds of checks | passed |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    print("\n".join(map(str, rows)))
-    if any(check["error"] is not None for row in rows for check in row.checks):
-        sys.exit(1)
+    sys.exit(not all_passed)
 
 
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Tries the package in new environments.")
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--python",
         nargs="+",
         default=[sys.executable],
         help="the interpreters, each a path or, as 3.12, a version (default: this one)",
     )
-    parser.add_argument(
+    add(
         "--sizes",
         nargs="+",
         choices=INSTALLED,
@@ -99,14 +81,8 @@ def parse_args() -> argparse.Namespace:
         "spaCy and scikit-learn; plugin, with models; or beside, the core beside the newest "
         "transformers and spaCy (default: core source extras plugin)",
     )
-    parser.add_argument(
-        "--first",
-        nargs="+",
-        default=[],
-        metavar="REQUIREMENT",
-        help="packages to install first, such as a PyTorch without CUDA",
-    )
-    parser.add_argument(
+    add("--first", nargs="+", default=[], metavar="REQUIREMENT", help="packages to install first")
+    add(
         "--borrow",
         nargs="+",
         default=[],
@@ -114,9 +90,9 @@ def parse_args() -> argparse.Namespace:
         help="packages that the new environment shares with this one, with all that they need; "
         "they must be of the same Python",
     )
-    parser.add_argument("--uv", action="store_true", help="install with uv, not pip")
-    parser.add_argument("--keep", metavar="DIR", help="make the environments here and keep them")
-    parser.add_argument("--dist", metavar="DIR", help="put the distributions here and keep them")
+    add("--uv", action="store_true", help="install with uv, not pip")
+    add("--keep", metavar="DIR", help="make the environments here and keep them")
+    add("--dist", metavar="DIR", help="put the distributions here and keep them")
     return parser.parse_args()
 
 
@@ -145,8 +121,13 @@ def build(folder: Path) -> str:
     return str(max(folder.glob("elmo_tasks-*.whl")))
 
 
-def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Namespace) -> Row:
-    """Makes an environment in the folder `place`, installs a size, and runs its checks."""
+def try_one(
+    python: str, size: str, wheel: str, place: Path, args: argparse.Namespace
+) -> tuple[list[str], list[dict]]:
+    """
+    Makes an environment in the folder `place`, installs a size, and runs its checks. Returns the
+    first cells of its row, and the checks.
+    """
     program = f"python{python}" if python[0].isdigit() else python
     run([program, "-m", "venv", "--clear", str(place / "venv"), *["--without-pip"] * args.uv])
     new = str(place / "venv" / "bin" / "python")
@@ -176,12 +157,9 @@ def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Name
     )
     results = [json.loads(line) for line in checks.splitlines() if line.startswith('{"check"')]
     version = run([new, "-c", "import platform; print(platform.python_version())"]).strip()
-    return Row(version, size, seconds, megabytes(place / "venv"), results)
-
-
-def megabytes(folder: Path) -> float:
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return sum(path.stat().st_size for path in files) / 1e6
+    files = (path for path in (place / "venv").rglob("*") if path.is_file())
+    megabytes = sum(path.stat().st_size for path in files if not path.is_symlink()) / 1e6
+    return [version, size, f"{seconds:.0f}", f"{megabytes:,.0f}"], results
 
 
 def borrow(package: str, site_packages: Path) -> None:

@@ -16,21 +16,17 @@ from tests.helpers.reference_bilm import FIXTURE_FILES
 SENTENCES = [["A", "boat", "left", "."], ["Antidisestablishmentarianism", "!"]]
 
 
-def test_a_larger_bilm_computes_what_it_did_before() -> None:
-    bilm = make_bilm(*FIXTURE_FILES)
-    grown = larger(bilm)
-    assert grown.options.num_highway == bilm.options.num_highway + 1
-    char_ids = batch_char_ids(SENTENCES)
-    torch.testing.assert_close(grown(char_ids)[0], bilm(char_ids)[0], rtol=0, atol=1e-6)
-
-
-def test_the_new_layer_has_an_effect_once_it_is_trained() -> None:
-    bilm = make_bilm(*FIXTURE_FILES)
+def test_a_larger_bilm_computes_what_it_did_before_until_its_new_layer_is_trained() -> None:
+    bilm, trained = make_bilm(*FIXTURE_FILES), larger(make_bilm(*FIXTURE_FILES))
     grown = larger(bilm)
     with torch.no_grad():
-        grown.char_cnn.highways._layers[-1].bias[: bilm.options.num_filters] += 0.1
-    char_ids = batch_char_ids(SENTENCES)
-    assert (grown(char_ids)[0] - bilm(char_ids)[0]).abs().max() > 1e-3
+        trained.char_cnn.highways._layers[-1].bias[: bilm.options.num_filters] += 0.1
+
+    before, same, other = (each(batch_char_ids(SENTENCES))[0] for each in (bilm, grown, trained))
+
+    assert grown.options.num_highway == bilm.options.num_highway + 1
+    torch.testing.assert_close(same, before, rtol=0, atol=1e-6)
+    assert (other - before).abs().max() > 1e-3
 
 
 def test_the_softmax_comes_along(tmp_path: Path) -> None:
