@@ -26,7 +26,6 @@ INTERRUPTED = 130
 # Packages that only some commands need, by the modules that these import.
 _EXTRAS = {
     "_jsonnet": "jsonnet",
-    "matplotlib": "matplotlib",
     "onnx": "onnx",
     "pyarrow": "pyarrow",
     "ray": "'ray[data]'",

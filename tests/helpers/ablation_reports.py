@@ -1,4 +1,4 @@
-"""Results of runs that never were, for the tests of reports and charts."""
+"""Results of runs that never were, for the tests of reports."""
 
 from pathlib import Path
 
