@@ -12,13 +12,26 @@ import sys
 from collections.abc import Iterable
 
 from elmo_tasks import __version__
-from elmo_tasks.commands.catalog import COMMANDS, GROUPS, OF_ALLENNLP
-from elmo_tasks.commands.command import add_command, load, one_line_errors, summary
+from elmo_tasks.commands.command import (
+    COMMANDS,
+    GROUPS,
+    add_command,
+    load,
+    one_line_errors,
+    summary,
+)
 from elmo_tasks.commands.options import BILMS, MODELS
 from elmo_tasks.common import registration
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.spelling import did_you_mean
+
+# The commands of AllenNLP that `elmo-tasks` runs with the plugin.
+OF_ALLENNLP = {
+    "find-lr": "Find a learning rate.",
+    "build-vocab": "Build the vocabulary of a config.",
+    "print-results": "Print the metrics of several trainings.",
+}
 
 # Trainings may need any part of AllenNLP; other commands start in half the time without `HEAVY`.
 _TRAINING = ("ablation", "train")
@@ -28,10 +41,8 @@ def main() -> None:
     """Runs the command that `sys.argv` names."""
     sys.argv[0] = "elmo-tasks"
     if sys.stderr.isatty():
-        import shutil
-
         # tqdm does not see the width of the stream that AllenNLP gives it.
-        os.environ.setdefault("TQDM_NCOLS", str(shutil.get_terminal_size().columns - 1))
+        os.environ.setdefault("TQDM_NCOLS", str(os.get_terminal_size(2).columns - 1))
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")
@@ -39,7 +50,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     name, *others = sys.argv[1:] or ["--help"]
     registration.register = _register if name in _TRAINING else _register_quickly
-    name = name.removeprefix("elmo-")
+    name = "--version" if name == "version" else name.removeprefix("elmo-")
     if name in OF_ALLENNLP:
         _run_allennlp(name, others)
     elif name in COMMANDS or name.startswith("-"):

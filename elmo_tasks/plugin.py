@@ -7,81 +7,34 @@ AllenNLP's commands import the plugin through `elmo_tasks`. A script that import
 AllenNLP must also `import elmo_tasks.plugin`.
 """
 
+import importlib
 from typing import Any
 
-from elmo_tasks.common.errors import INSTALL_ALLENNLP
+from elmo_tasks.common.errors import require_allennlp
 
-try:
-    import allennlp  # noqa: F401
-except ModuleNotFoundError:
-    raise ImportError(INSTALL_ALLENNLP) from None
+require_allennlp()
 
-from allennlp.commands.subcommand import Subcommand
+from allennlp.commands.subcommand import Subcommand  # noqa: E402
 
-from elmo_tasks.commands.catalog import IN_ALLENNLP
-from elmo_tasks.commands.command import add_command, load
-from elmo_tasks.in_allennlp import compat, saved_vocabulary  # noqa: F401
-from elmo_tasks.language_model import (  # noqa: F401
-    callback,
-    counted_vocabulary,
-    model,
-    sentence_loader,
-    softmax_start,
-    vector_start,
-    window_loader,
-)
-from elmo_tasks.metrics import coref as _coref_metric  # noqa: F401
-from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
-from elmo_tasks.metrics import srl as _srl_metric  # noqa: F401
-from elmo_tasks.models import (  # noqa: F401
-    bcn,
-    bidaf,
-    coref_resolver,
-    crf_tagger,
-    esim,
-    softmax_tagger,
-    srl_tagger,
-    text_classifier,
-)
-from elmo_tasks.modules import (  # noqa: F401
-    alternating_lstm,
-    character_cnn,
-    gru,
-    lstm,
-    token_embedder,
-    truncated_normal,
-    word_vectors,
-)
-from elmo_tasks.predictors import classify as _classify_predictor  # noqa: F401
-from elmo_tasks.predictors import coref as _coref_predictor  # noqa: F401
-from elmo_tasks.predictors import evaluator  # noqa: F401
-from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
-from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
-from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
-from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
-from elmo_tasks.predictors import srl as _srl_predictor  # noqa: F401
-from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
-from elmo_tasks.predictors import tag as _tag_predictor  # noqa: F401
-from elmo_tasks.readers import (  # noqa: F401
-    classify,
-    coref,
-    fraction,
-    indexers,
-    sentences,
-    snli,
-    squad,
-    srl,
-    sst,
-    tag,
-    tokenizers,
-)
-from elmo_tasks.training import (  # noqa: F401
-    checkpointer,
-    moving_average,
-    optimizers,
-    report,
-    trainer,
-)
+from elmo_tasks.commands.command import IN_ALLENNLP, add_command, load  # noqa: E402
+from elmo_tasks.in_allennlp import compat, saved_vocabulary  # noqa: E402, F401
+
+# The modules that register names, by their rooms.
+REGISTERING = {
+    "language_model": "callback counted_vocabulary model sentence_loader softmax_start "
+    "vector_start window_loader",
+    "metrics": "coref squad srl",
+    "models": "bcn bidaf coref_resolver crf_tagger esim softmax_tagger srl_tagger text_classifier",
+    "modules": "alternating_lstm character_cnn gru lstm token_embedder truncated_normal "
+    "word_vectors",
+    "predictors": "classify coref evaluator language_model ner snli squad srl sst tag",
+    "readers": "classify coref fraction indexers sentences snli squad srl sst tag tokenizers",
+    "training": "checkpointer moving_average optimizers report trainer",
+}
+
+for _room, _names in REGISTERING.items():
+    for _name in _names.split():
+        importlib.import_module(f"elmo_tasks.{_room}.{_name}")
 
 
 class _OwnCommand(Subcommand):

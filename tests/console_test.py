@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pytest
 
 from elmo_tasks import __version__, console
-from elmo_tasks.commands.catalog import COMMANDS, OF_ALLENNLP
-from elmo_tasks.commands.command import load, summary
+from elmo_tasks.commands.command import COMMANDS, load, summary
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
+from elmo_tasks.console import OF_ALLENNLP
 from tests.core_test import ALLENNLP, BLOCKED
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
@@ -113,8 +113,9 @@ def test_a_reader_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (1, "")
 
 
-def test_the_version_is_that_of_the_package() -> None:
-    result = run(RUN, "--version", blocked=("torch", *MISSING))
+@pytest.mark.parametrize("name", ["--version", "version"])
+def test_the_version_is_that_of_the_package(name: str) -> None:
+    result = run(RUN, name, blocked=("torch", *MISSING))
 
     assert result.stdout == f"elmo-tasks {__version__}\n", result.stderr
 

@@ -1,5 +1,5 @@
 """
-What all commands share: how their parsers are made, and how their errors end them.
+The list of the commands of `elmo-tasks`, how their parsers are made, and how their errors end them.
 
 A command is a module of this folder with `add_arguments(parser)` and `run(args)`. Its docstring is
 its help: the first line is shown in the list of commands, and a paragraph with an indented line is
@@ -19,6 +19,20 @@ from typing import Any
 
 from elmo_tasks.common import registration
 from elmo_tasks.common.printable import printable
+
+# The commands under the headings of the help.
+GROUPS = {
+    "a model of your own": ("new", "train", "predict", "evaluate"),
+    "more to do with models and biLMs": ("serve", "embed", "score", "errors"),
+    "for research": (
+        *("ablation", "probe", "mix", "neighbors"),
+        *("check", "export", "store", "pack"),
+    ),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+
+# AllenNLP has `train`, `predict` and `evaluate`, which stay as they are there; these it has not.
+IN_ALLENNLP = tuple(name for name in COMMANDS if name not in GROUPS["a model of your own"])
 
 # The exit status after Ctrl-C, as in a shell.
 INTERRUPTED = 130
@@ -55,7 +69,7 @@ def summary(command: ModuleType) -> str:
 
 
 def add_command(subparsers: Any, name: str, command: ModuleType) -> argparse.ArgumentParser:
-    """Adds the parser of a command, under the name that it has at this door."""
+    """Adds the parser of a command."""
     parser = subparsers.add_parser(
         name, help=summary(command), description=command.__doc__, formatter_class=_Help
     )
@@ -120,10 +134,7 @@ def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterat
 
 
 def message_of(error: BaseException) -> str | None:
-    """
-    Returns what to say about an error that the user can correct: about a setting, data (with file
-    and line), a file, or a package that is not installed. Returns `None` for a bug.
-    """
+    """Returns what to say about an error that the user can correct, or `None` for a bug."""
     match error:
         case OSError() if error.strerror and error.filename is not None:
             return f"{error.filename}: {error.strerror}"

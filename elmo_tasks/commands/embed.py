@@ -47,7 +47,6 @@ from elmo_tasks.commands.options import (
     COUNT,
     add_bilm,
     add_language,
-    add_old_name,
     add_split,
     add_texts,
     open_from_args,
@@ -107,12 +106,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write one vector a word, in this format of word2vec",
     )
     add(
-        "--max-words",
+        *("--max-words", "--num-words"),
         type=COUNT,
         metavar="N",
         help="the N most frequent words, with --words (default: 50000)",
     )
-    add_old_name(parser, "--num-words", "max_words", COUNT)
     add("--on", choices=["ray"], help="embed on Ray, to --shards parquet")
     add(
         "--address",

@@ -11,9 +11,14 @@ examples:
 """
 
 import argparse
+import re
+from typing import Any
 
 from elmo_tasks.commands.options import COUNT, add_model, add_model_options, add_output
 from elmo_tasks.common import registration
+
+# Metrics that are not printed: the weights of the mixes, and the parts of the loss.
+_ABOUT_TRAINING = re.compile(r"elmo_(input|output)_(s\d+|gamma)$|(reg|batch)_loss$")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,17 +41,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model (default: the files of the training)",
     )
     add_model_options(parser)
-    add(
-        "--auto-names",
-        choices=("NONE", "METRICS", "PREDS", "ALL"),
-        default="NONE",
-        help="name the output files after the files of data, of which there may be several",
-    )
-    add("--batch-weight-key", metavar="NAME", default="", help="weight the loss by this output")
 
 
 def run(args: argparse.Namespace) -> None:
     registration.register()
-    from elmo_tasks.in_allennlp.evaluate_command import evaluate
+    from allennlp.commands import evaluate
 
-    evaluate(args)
+    from elmo_tasks.archives.open_archive import open_archive
+    from elmo_tasks.in_allennlp.config_names import configs_by_name
+    from elmo_tasks.in_allennlp.replaced import replaced
+
+    def load_archive(*args: Any, **options: Any) -> Any:
+        archive = open_archive(*args, **options)
+        # The evaluator that writes answers, unless the config has another one.
+        archive.config.params.setdefault("evaluation", {}).setdefault("type", "elmo")
+        return archive
+
+    with configs_by_name(), replaced(evaluate, load_archive=load_archive):
+        metrics = evaluate.evaluate_from_archive(
+            archive_file=args.archive_file,
+            input_file=args.input_file,
+            metrics_output_file=args.output,
+            predictions_output_file=args.predictions_output_file,
+            batch_size=args.batch_size,
+            cmd_overrides=args.overrides,
+            cuda_device=args.cuda_device,
+            embedding_sources_mapping=args.embedding_sources_mapping,
+            extend_vocab=args.extend_vocab,
+            weights_file=args.weights,
+            file_friendly_logging=args.file_friendly_logging,
+        )
+    for name, value in metrics.items():
+        if not _ABOUT_TRAINING.search(name):
+            print(f"{name}: {value:.4f}" if isinstance(value, float) else f"{name}: {value}")

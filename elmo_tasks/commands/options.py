@@ -23,23 +23,12 @@ MODELS = "coref, ner, snli, squad, srl or sst"
 
 def whole_number(least: int, text: str) -> int:
     """Returns the number of an option; used as its type by `partial(whole_number, 1)`."""
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(
-            f"expected a whole number of at least {least}, not {text!r}"
-        )
-    return int(text)
+    if text.isascii() and text.isdigit() and int(text) >= least:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, not {text!r}")
 
 
 COUNT = partial(whole_number, 1)
-
-
-def add_old_name(
-    parser: argparse.ArgumentParser, option: str, dest: str, kind: Callable[[str], Any] = str
-) -> None:
-    """Goes on accepting an option by the name that it had earlier. The help does not list it."""
-    parser.add_argument(
-        option, dest=dest, type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS
-    )
 
 
 def add_bilm(parser: argparse.ArgumentParser) -> None:
@@ -53,10 +42,8 @@ def add_bilm(parser: argparse.ArgumentParser) -> None:
         "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
     )
     add("--name", help="the name of the biLM, if the model of an archive has several")
-    add("--options", metavar="FILE", help="the options.json of a biLM, with --weights")
-    add("--weights", metavar="FILE", help="the weights.hdf5 of a biLM, with --options")
-    add_old_name(parser, "--options-file", "options")
-    add_old_name(parser, "--weight-file", "weights")
+    add("--options", "--options-file", metavar="FILE", help="the options.json of a biLM")
+    add("--weights", "--weight-file", metavar="FILE", help="the weights.hdf5 of a biLM")
     add_dtype(parser)
     add_cuda_device(parser)
     add_threads(parser)
@@ -205,11 +192,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_weights(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--weights",
+        *("--weights", "--weights-file"),
         metavar="FILE",
         help="read these weights, such as a checkpoint, in place of the best ones",
     )
-    add_old_name(parser, "--weights-file", "weights")
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -222,8 +208,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument("--output", metavar="OUT", help=text)
-    add_old_name(parser, "--output-file", "output")
+    parser.add_argument("--output", "--output-file", metavar="OUT", help=text)
 
 
 def add_file_friendly_logging(parser: argparse.ArgumentParser) -> None:

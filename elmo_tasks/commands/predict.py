@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the reader of --use-dataset-reader (default: validation)",
     )
     add_model_options(parser)
-    add("--multitask-head", metavar="NAME", help="the head of a multitask model")
 
 
 def run(args: argparse.Namespace) -> None:

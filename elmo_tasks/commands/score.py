@@ -59,18 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cut = parser.add_mutually_exclusive_group()
     add_split(cut)
     cut.add_argument(
-        "--whole-words",
+        *("--whole-words", "--words"),
         action="store_true",
         help="the lines are sentences of words with punctuation glued on: cut each word into "
         "tokens by spaCy's rules, and add up their bits for the word",
-    )
-    # The name that the option had earlier.
-    cut.add_argument(
-        "--words",
-        dest="whole_words",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help=argparse.SUPPRESS,
     )
     add_language(parser)
     read = parser.add_mutually_exclusive_group()

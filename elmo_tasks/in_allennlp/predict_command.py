@@ -1,10 +1,9 @@
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from allennlp.commands.predict import _PredictManager
 from allennlp.common import logging
 from allennlp.common.checks import check_for_gpu
 from allennlp.common.util import JsonDict
@@ -23,7 +22,7 @@ from elmo_tasks.predictors.text_predictor import TextPredictor
 
 @configs_by_name()
 def predict(args: argparse.Namespace) -> None:
-    """Runs `elmo-tasks predict`, which reads text and tables too."""
+    """Runs `elmo-tasks predict`."""
     if args.silent and not args.output:
         raise ConfigurationError("--silent without --output: there would be no output")
     logging.FILE_FRIENDLY_LOGGING = args.file_friendly_logging
@@ -33,17 +32,18 @@ def predict(args: argparse.Namespace) -> None:
     predictor = Predictor.from_archive(
         archive, args.predictor, args.dataset_reader_choice, extra_args=settings
     )
-    manager = PredictManager(
-        predictor,
-        args.input_file,
-        args.output,
-        args.batch_size,
-        not args.silent,
-        args.use_dataset_reader,
-        args.multitask_head,
-    )
-    manager.header = not args.no_header
-    manager.run()
+    if args.use_dataset_reader:
+        answers = _answers_to_labelled(predictor, args.input_file, args.batch_size)
+    else:
+        answers = answers_to_file(
+            predictor, args.input_file, args.batch_size, header=not args.no_header
+        )
+    with open(args.output, "w", encoding="utf-8") if args.output else nullcontext() as output:
+        for answer in answers:
+            if not args.silent:
+                print(answer, end="")
+            if output is not None:
+                output.write(answer)
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -66,52 +66,41 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     return settings
 
 
-class PredictManager(_PredictManager):
+def answers_to_file(
+    predictor: Predictor, path: str, batch_size: int = 1, header: bool = True
+) -> Iterator[str]:
     """
-    Runs a predictor over a file as AllenNLP's class does, but reads the file by `read_inputs`,
-    refuses a file without inputs, and prints answers without their inputs.
+    Yields the answer to each input of a file (see `read_inputs`), with its line end. Raises
+    `ValueError` if the file has no input.
     """
+    inputs = read_inputs(path, predictor, header)
+    is_ours = isinstance(predictor, TextPredictor)
+    if is_ours and predictor.format is None:
+        predictor.format = "json" if inputs.are_json else "text"
+    is_empty = True
+    for group in groups_of(inputs.records, batch_size):
+        is_empty = False
+        with _named(inputs.name, group):
+            asked = [each.values for each in group]
+            if len(asked) == 1:
+                answers = [predictor.predict_json(asked[0])]
+            else:
+                answers = predictor.predict_batch_json(asked)
+            lines = list(map(predictor.dump_line, answers))
+        for each, line in zip(group, lines, strict=True):
+            if is_ours and predictor.format == "text":
+                line = _with_fields(line, predictor.further_fields(each.values))
+            yield line
+    if is_empty:
+        raise ValueError(
+            f"{inputs.name} has no input: expected a line of text or JSON, or a row below the "
+            "header of a table"
+        )
 
-    # Whether the first row of a table has the names of its columns.
-    header = True
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        if self._output_file is not None:
-            # AllenNLP opens the file in the encoding of the locale.
-            self._output_file.reconfigure(encoding="utf-8")
-
-    def run(self) -> None:
-        if self._dataset_reader is not None:
-            super().run()
-            return
-        inputs = read_inputs(self._input_file, self._predictor, self.header)
-        if isinstance(self._predictor, TextPredictor) and self._predictor.format is None:
-            self._predictor.format = "json" if inputs.are_json else "text"
-        index = 0
-        for group in groups_of(inputs.records, self._batch_size):
-            with _named(inputs.name, group):
-                answers = list(self._predict_json([each.values for each in group]))
-            for each, answer in zip(group, answers, strict=True):
-                if isinstance(self._predictor, TextPredictor) and self._predictor.format == "text":
-                    answer = _with_fields(answer, self._predictor.further_fields(each.values))
-                self._maybe_print_to_console_and_file(index, answer, json.dumps(each.values))
-                index += 1
-        if self._output_file is not None:
-            self._output_file.close()
-        if index == 0:
-            raise ValueError(
-                f"{inputs.name} has no input: expected a line of text or JSON, or a row below the "
-                "header of a table"
-            )
-
-    def _maybe_print_to_console_and_file(
-        self, index: int, prediction: str, model_input: str | None = None
-    ) -> None:
-        if self._print_to_console:
-            print(prediction, end="")
-        if self._output_file is not None:
-            self._output_file.write(prediction)
+def _answers_to_labelled(predictor: Predictor, path: str, batch_size: int) -> Iterator[str]:
+    for group in groups_of(predictor._dataset_reader.read(path), batch_size):
+        yield from map(predictor.dump_line, predictor.predict_batch_instance(group))
 
 
 def _with_fields(text: str, fields: JsonDict) -> str:

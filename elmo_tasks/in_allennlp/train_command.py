@@ -74,17 +74,25 @@ def train_model(
     ):
         prepare_processes(params, serialization_dir, recover)
         # Nodes may share the folder, and another node may have begun to fill it.
-        if not recover and num_nodes(params) == 1 and _is_left_over(serialization_dir):
+        if not recover and not force and num_nodes(params) == 1 and _has_files(serialization_dir):
+            if not _is_left_over(serialization_dir):
+                raise ConfigurationError(
+                    f"{serialization_dir} has files: --recover goes on with the training there, "
+                    "--force replaces it; or choose another folder"
+                )
             force = True
         return allennlp_train.train_model(
             params, serialization_dir, recover, force, node_rank, **options
         )
 
 
+def _has_files(folder: str | os.PathLike) -> bool:
+    return os.path.isdir(folder) and bool(os.listdir(folder))
+
+
 def _is_left_over(folder: str | os.PathLike) -> bool:
     """Returns whether the folder of a training has only files from before its first checkpoint."""
-    names = set(os.listdir(folder)) if os.path.isdir(folder) else set()
-    names = {name for name in names if not name.startswith("metrics_epoch_")}
+    names = {name for name in os.listdir(folder) if not name.startswith("metrics_epoch_")}
     return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT
 
 

@@ -7,8 +7,7 @@ import pytest
 from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.common.util import SigTermReceived
 
-from elmo_tasks.commands.catalog import COMMANDS
-from elmo_tasks.commands.command import add_command, load
+from elmo_tasks.commands.command import COMMANDS, add_command, load
 from elmo_tasks.common.errors import ConfigurationError
 
 DOC = """

@@ -18,7 +18,7 @@ from spacy.cli._util import app
 from thinc.api import Config
 from typer.main import get_command
 
-from elmo_tasks.commands.catalog import COMMANDS, IN_ALLENNLP
+from elmo_tasks.commands.command import COMMANDS, IN_ALLENNLP
 from elmo_tasks.console import make_parser
 from elmo_tasks.in_allennlp.config_names import read_config
 from scripts.fetch_data import GLOVE, IMDB, SOURCES

@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
-from elmo_tasks.in_allennlp.predict_command import PredictManager
+from elmo_tasks.in_allennlp.predict_command import answers_to_file
 from tests.helpers.archives import ROOT, task_model
 
 FIXTURE = ROOT / "fixtures" / "tag.conllu"
@@ -27,10 +27,10 @@ def spans(tmp_path_factory: pytest.TempPathFactory) -> Archive:
     return load_archive(task_model(tmp_path_factory.mktemp("spans"), "tag", "baseline", change))
 
 
-def predicted(archive: Archive, path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def predicted(archive: Archive, path: Path) -> list[str]:
     predictor = Predictor.from_archive(archive)
-    PredictManager(predictor, str(path), None, 4, True, False).run()
-    return [line for line in capsys.readouterr().out.splitlines() if line]
+    lines = "".join(answers_to_file(predictor, str(path), 4)).splitlines()
+    return [line for line in lines if line]
 
 
 @pytest.mark.parametrize("name", ["tags", "spans"])
@@ -38,12 +38,11 @@ def test_json_lines_with_tags_are_answered(
     name: str,
     tmp_path: Path,
     request: pytest.FixtureRequest,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in DATA))
 
-    answers = list(map(json.loads, predicted(request.getfixturevalue(name), path, capsys)))
+    answers = list(map(json.loads, predicted(request.getfixturevalue(name), path)))
 
     assert [answer["tokens"] for answer in answers] == [["Marta", "left", "."], WORDS]
     assert [len(answer["tags"]) for answer in answers] == [3, 6]
