@@ -164,7 +164,7 @@ def texts_from_args(args: argparse.Namespace, output: str | None) -> "Iterator[C
 
     is_input = args.input_file == ["-"]
     with (
-        spooled("-") if is_input else nullcontext(None) as standard_input,
+        spooled() if is_input else nullcontext(None) as standard_input,
         nullcontext() if output is None or "://" in output else lock(output),
     ):
         files = args.input_file if standard_input is None else [standard_input]

@@ -8,10 +8,9 @@ _FETCHED = ("http", "https", "hf")
 
 def files_at(address: str) -> list[str] | None:
     """
-    Returns the sorted addresses of the files that an address or a glob pattern names. Returns
-    `None` for files that are read from a local copy: local files, files at http(s) and hf
-    addresses, and addresses that fsspec cannot open. Raises `FileNotFoundError` if there is no such
-    file.
+    Returns the sorted addresses of the files that an address or a glob pattern names, or `None` for
+    files that are not streamed: local files, and those at http(s) and hf addresses and addresses
+    that fsspec cannot open. Raises `FileNotFoundError` if there is no such file.
     """
     system, path = _file_system(address)
     if system is None:
@@ -24,19 +23,12 @@ def files_at(address: str) -> list[str] | None:
 
 
 def open_at(address: str) -> BinaryIO | None:
-    """
-    Opens the file at an address as a stream, without a copy on this machine. Returns `None` if the
-    file is not streamed (see `files_at`).
-    """
+    """Opens the file at an address as a stream, or returns `None` if it is not streamed."""
     system, path = _file_system(address)
     return None if system is None else system.open(path, "rb")
 
 
 def _file_system(address: str) -> tuple[Any, str]:
-    """
-    Returns the file system of an address and the path in it. Without a file system, returns `None`
-    and the address.
-    """
     protocol, separator, _ = address.partition("://")
     if not separator or protocol in _FETCHED:
         return None, address

@@ -12,11 +12,10 @@ def batches_by_length(
     lengths: Sequence[int], max_tokens: int, min_texts: int = 1
 ) -> Iterator[list[int]]:
     """
-    Yields batches of texts, as lists of their indices in `lengths`. The longest texts come first,
-    so the texts of a batch have similar lengths. A batch has at most `max_tokens` tokens, padding
-    included. If fewer than `min_texts` texts fit, the batch is filled up to `min_texts` texts, or
-    up to `8 * max_tokens` tokens. A text with more tokens is a batch of its own. Texts without
-    tokens are left out.
+    Yields batches of texts of similar lengths, the longest first, as lists of indices in `lengths`.
+    A batch has at most `max_tokens` tokens, padding included, or if fewer than `min_texts` texts
+    fit, up to `min_texts` texts or `8 * max_tokens` tokens. A longer text is a batch of its own.
+    Texts without tokens are left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]
     indices.sort(key=lengths.__getitem__, reverse=True)
@@ -31,8 +30,8 @@ def batches_by_length(
 
 def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[list[int]]:
     """
-    Yields the lengths of consecutive texts in batches. A batch has at most `max_tokens` tokens,
-    padding included. A text with more tokens is a batch of its own.
+    Yields the lengths of consecutive texts in batches of at most `max_tokens` tokens, padding
+    included. A longer text is a batch of its own.
     """
     batch: list[int] = []
     longest = 0
@@ -47,10 +46,7 @@ def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[lis
 
 
 def groups_of(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """
-    Yields the items in lists of `size`; the last may be shorter. Raises `ValueError` if the size is
-    less than 1.
-    """
+    """Yields the items in lists of `size`, which must be 1 or more; the last may be shorter."""
     if size < 1:
         raise ValueError(f"the batch size must be 1 or more, not {size}")
     items = iter(items)

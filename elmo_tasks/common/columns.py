@@ -41,27 +41,15 @@ def sentence_columns(
     lines: Iterator[tuple[int, str]], name: str, kind: str, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[int, dict[str, list[Any]]]]:
     """
-    Yields the line of the first token of each sentence, and the values of its tokens by column. A
-    file has one token on each line and an empty line after each sentence. A line whose first column
-    is `-DOCSTART-`, or that begins with `#begin document` or `#end document`, ends a sentence and
-    is no token. Any number of spaces and tabs separates two columns; other white space is part of a
-    value.
+    Yields the line of the first token of each sentence, and the values of its tokens by column,
+    from numbered lines: one token on each, and an empty line after a sentence. A line around a
+    document (see `is_document`) ends a sentence and is no token. Spaces and tabs separate columns;
+    other white space is part of a value. CoNLL-U (`kind` `conllu`) has tabs between its columns;
+    comments, the ranges of multiword tokens and empty nodes are left out.
 
-    CoNLL-U has tabs between its columns. Comments, the ranges of multiword tokens and empty nodes
-    are left out.
-
-    # Parameters
-
-    lines: The numbered lines of the file.
-    name: The name of the file, for errors.
-    kind: `columns` or `conllu`.
-    columns: The names of all columns. A value of the column `roles` is a list. By default the
-        columns are those of CoNLL-U, or `word`, `column_2`, `column_3`, ..., `tag`.
-
-    # Raises
-
-    `ValueError`: A line has more or fewer columns, or the `index` of a token does not follow that
-        of the token before it; the message names file and line.
+    The columns are by default those of CoNLL-U, or `word`, `column_2`, `column_3`, ..., `tag`. A
+    value of the column `roles` is a list. Raises `ValueError` with file and line if a line has
+    another number of columns, or the `index` of a token does not follow that of the token before.
     """
     is_conllu = kind == "conllu"
     columns = CONLLU if is_conllu else columns
@@ -93,7 +81,6 @@ def _unnamed(number: int) -> list[str]:
 
 
 def _check_width(values: Sequence[str], columns: Sequence[str], with_tabs: bool) -> None:
-    """Raises `ValueError` unless a token has a value for each column (for `roles`, any number)."""
     has_roles = ROLES in columns
     expected = len(columns) - has_roles
     if len(values) < expected or len(values) > expected and not has_roles:
@@ -108,10 +95,7 @@ def _check_width(values: Sequence[str], columns: Sequence[str], with_tabs: bool)
 def _check_index(
     values: Sequence[str], before: Sequence[str] | None, columns: Sequence[str]
 ) -> None:
-    """
-    Raises `ValueError` if the column `index` of a token, if there is one, does not follow that of
-    the token before it in its sentence. The index of a sentence's first token is 0 or 1.
-    """
+    """Checks the column `index`, if there is one. A sentence begins with the index 0 or 1."""
     if "index" not in columns:
         return
     at = _place(columns, "index")
@@ -124,10 +108,7 @@ def _check_index(
 
 
 def _place(columns: Sequence[str], name: str) -> int:
-    """
-    Returns the index of a column in a token's values. As `roles` stands for any number of columns,
-    the index of a column after it counts from the end.
-    """
+    """Returns the index of a column among a token's values; after `roles`, counted from the end."""
     index = columns.index(name)
     return index - len(columns) if ROLES in columns[:index] else index
 

@@ -33,9 +33,8 @@ HEAVY = (
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
     """
-    While the block runs, imports give stand-ins for these modules and for what is imported from
-    them. A stand-in imports the real module when it is called, asked for an attribute, or derived
-    from. A module that was imported before is not deferred.
+    While the block runs, imports give stand-ins for these modules and what is imported from them,
+    unless they were imported before. A stand-in imports the real module when it is used.
     """
     finder = _Finder([name for name in names if name not in sys.modules])
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
@@ -83,8 +82,6 @@ class _StandIn(ModuleType):
 
 
 class _Finder:
-    """Finds stand-ins for modules and loads them."""
-
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
 
@@ -113,10 +110,7 @@ def _is_in(name: str, packages: Sequence[str]) -> bool:
 
 
 def _forget(names: Sequence[str]) -> None:
-    """
-    Removes the stand-ins for packages, so the next import is real. A stand-in that is an attribute
-    of a real package stays, and gives whoever uses it the real module.
-    """
+    """Removes the stand-ins for packages from `sys.modules`, so the next import is real."""
     for name, module in list(sys.modules.items()):
         if isinstance(module, _StandIn) and _is_in(name, names):
             del sys.modules[name]

@@ -3,15 +3,9 @@ import torch
 
 def distinct_rows(char_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
-    Finds the distinct tokens among char ids of shape (tokens, 50), or the distinct rows of any
-    matrix of ids. Compares rows by a hash of 64 bits first, which is ten times as fast as
-    `torch.unique` over rows. Then compares them in full, so the result is right even if two rows
-    have the same hash.
-
-    # Returns
-
-    `tuple[torch.LongTensor, torch.LongTensor]`: The distinct rows, shape (distinct tokens, 50), and
-        for each token the index of its row, shape (tokens,).
+    Returns the distinct rows of a matrix of ids, such as char ids of shape (tokens, 50), and for
+    each row its index among them, shape (tokens,). Compares rows by a hash of 64 bits, ten times as
+    fast as `torch.unique` over rows, and then in full, so the result is right even if hashes clash.
     """
     if len(char_ids) == 0:
         return char_ids, char_ids.new_zeros(0)

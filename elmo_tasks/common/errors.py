@@ -30,10 +30,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
 
 
 def check_at_least(name: str, number: int | None, least: int = 1) -> None:
-    """
-    Raises `ConfigurationError` unless the number of a setting is a whole number of at least
-    `least`. `None` means no limit.
-    """
+    """Raises `ConfigurationError` unless a setting is None or a whole number >= `least`."""
     if number is not None and (type(number) is not int or number < least):
         raise ConfigurationError(f"{name} must be {least} or more, not {number!r}")
 

@@ -16,18 +16,14 @@ _MAX_NAME = 100
 
 def local_path(name: str | os.PathLike) -> str:
     """
-    Returns the path of a local file, or of a local copy of the file at an address. The copy is
-    fetched on first use.
-
-    If AllenNLP is installed, it fetches the file from `http://`, `https://`, `s3://`, `gs://` or
-    `hf://`. Otherwise PyTorch fetches the file from `http://` or `https://` into its cache
-    (`torch.hub.get_dir()`).
+    Returns the path of a local file, or of a copy of the file at an address, which is fetched on
+    first use: by AllenNLP from `http(s)://`, `s3://`, `gs://` or `hf://`, or without AllenNLP by
+    PyTorch from `http(s)://` into its cache (`torch.hub.get_dir()`).
 
     # Raises
 
-    `FileNotFoundError`: There is no such file.
     `ConfigurationError`: The path leads to a folder, a pipe or a device.
-    `OSError`: The address cannot be reached.
+    `OSError`: There is no such file, or the address cannot be reached.
     """
     name = os.path.expanduser(os.fspath(name))
     if "://" not in name:
@@ -48,10 +44,7 @@ def local_path(name: str | os.PathLike) -> str:
 
 
 def check_regular(path: str | os.PathLike) -> None:
-    """
-    Raises `ConfigurationError` if a path leads to a folder, a pipe or a device. A reader of a pipe
-    or a device could wait for ever.
-    """
+    """Raises `ConfigurationError` for a folder, and for a pipe or device, which could block."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         found = next((name for name, is_kind in _KINDS.items() if is_kind(mode)), "something else")
@@ -60,8 +53,8 @@ def check_regular(path: str | os.PathLike) -> None:
 
 def check_inside(path: Path, folder: Path) -> None:
     """
-    Raises `ConfigurationError` for a link that leads out of a folder. The links of a hub repository
-    may lead to the `blobs` that the hub's cache keeps for it.
+    Raises `ConfigurationError` for a link out of a folder. In the hub's cache, links may lead to
+    the `blobs` of the repository.
     """
     if path.is_symlink():
         home = folder.resolve()

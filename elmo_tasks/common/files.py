@@ -15,12 +15,10 @@ _FULL = 2**16
 @contextmanager
 def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
-    Makes a file appear whole or not at all. Yields a temporary path to write to, in the folder of
-    `path`. If the block ends without an error, the temporary file is renamed to `path`; otherwise
-    it is removed. If the disk is full, raises an `OSError` that names `path`, whatever error the
-    block raised.
-
-    A device, a pipe or `/dev/stdout` is not replaced: the finished file is written to it.
+    Makes a file appear whole or not at all. Yields a temporary path to write to, which is renamed
+    to `path` if the block ends without an error, and otherwise removed. If the disk is full, raises
+    an `OSError` that names `path`. A device, a pipe or `/dev/stdout` is not replaced: the finished
+    file is written to it.
     """
     target = Path(path)
     is_stream = _is_stream(target)
@@ -78,10 +76,7 @@ def _is_full(folder: Path, error: Exception) -> bool:
 
 
 def remove_leftovers(*paths: str | os.PathLike) -> None:
-    """
-    Removes the temporary files that `atomic_write` left beside these paths in killed processes.
-    Call it only when no process writes to one of the paths.
-    """
+    """Removes what killed processes left beside these paths, to which no process may write now."""
     for path in map(Path, paths):
         for aside in path.parent.glob(f".{glob.escape(path.name)}.*"):
             aside.unlink(missing_ok=True)

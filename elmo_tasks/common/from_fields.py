@@ -13,17 +13,10 @@ _CHECKED = (bool, int, float, str, dict)
 
 def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any) -> T:
     """
-    Makes an object from the fields of a config, without AllenNLP's `FromParams`.
-
-    # Parameters
-
-    make: A class or a function. Its parameters are the fields.
-    fields: Arguments by name, with the values that JSON can have.
-    given: Arguments that no field may set.
-
-    # Raises
-
-    `ConfigurationError`: A field is unknown, is missing, or has a value whose type does not fit.
+    Makes an object from the fields of a config, without AllenNLP's `FromParams`: `make` is a class
+    or a function, whose parameters are the fields and the arguments `given`, which no field may
+    set. Raises `ConfigurationError` if a field is unknown, is missing, or has a value of another
+    type.
     """
     title = make.__name__.removeprefix("make_")
     parameters = dict(inspect.signature(make).parameters)

@@ -28,9 +28,8 @@ _TIMEOUT = 10
 
 def is_hub_name(name: str) -> bool:
     """
-    Returns whether this is the name of a repository on the hub, `owner/name` or
-    `owner/name@revision`. A name without a revision counts as a path if a file or folder has this
-    name, or if there is a folder `owner`.
+    Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. Without
+    a revision it counts as a path if a file or folder has this name, or a folder is named `owner`.
     """
     match = _NAME.fullmatch(name)
     if match is None or os.path.exists(name):
@@ -43,17 +42,11 @@ def is_hub_name(name: str) -> bool:
 @functools.cache
 def hub_folder(name: str) -> str:
     """
-    Fetches the data files of a repository on the Hugging Face hub on first use, and returns their
-    local folder. Needs the package `huggingface_hub`, whose environment variables apply, such as
-    `HF_ENDPOINT`, `HF_HOME` and `HF_HUB_OFFLINE`. If the hub cannot be reached, copies in the cache
-    are used.
-
-    A revision is a branch, a tag or a commit, by default the branch `main`; only a commit always
-    names the same files. A process asks the hub once for each name.
-
-    # Raises
-
-    `ConfigurationError`: The repository or revision is missing, too large, or cannot be reached.
+    Fetches the data files of a repository on the Hugging Face hub, and returns their local folder.
+    The environment variables of `huggingface_hub` apply, such as `HF_ENDPOINT`, `HF_HOME` and
+    `HF_HUB_OFFLINE`. If the hub cannot be reached, copies in the cache are used. A revision is a
+    branch (by default `main`), a tag or a commit. Raises `ConfigurationError` if the repository or
+    revision is missing, too large, or cannot be reached.
     """
     match = _NAME.fullmatch(name)
     if match is None:

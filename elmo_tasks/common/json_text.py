@@ -7,15 +7,8 @@ MAX_DEPTH = 100
 
 def parse_json(text: str | bytes) -> Any:
     """
-    Returns the value of a JSON text that is nested at most 100 deep.
-
-    # Raises
-
-    `json.JSONDecodeError`, `UnicodeDecodeError`
-        As `json.loads`.
-    `ValueError`
-        The text is nested deeper, has an integer of more than 4,300 digits, or has a string with
-        half of a surrogate pair, which no text file can hold.
+    Returns the value of a JSON text as `json.loads` does. Raises `ValueError` also if it is nested
+    more than 100 deep, or has half of a surrogate pair, which no text file can hold.
     """
     try:
         value = json.loads(text)

@@ -15,13 +15,9 @@ logger = logging.getLogger(__name__)
 def lock(output: str | os.PathLike) -> Iterator[None]:
     """
     Locks an output (a file or a folder) while the block runs, by the file `.NAME.lock` beside it.
-    The kernel releases the lock however the process ends. Where a file system has no locks, or the
-    folder cannot be written to, the block runs without a lock.
-
-    # Raises
-
-    `ConfigurationError`: Another process has the lock, or the lock file is a link, which could lead
-        to any file.
+    The kernel releases the lock however the process ends. Where the folder has no locks or cannot
+    be written to, the block runs without. Raises `ConfigurationError` if another process has the
+    lock, or the lock file is a link, which could lead to any file.
     """
     path = Path(output).absolute()
     file = path.with_name(f".{path.name}.lock")

@@ -50,16 +50,6 @@ def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
         path = next((choice for choice in choices if choice.is_file()), path)
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no file {name} in {folder or '.'}, and none in elmo_tasks{_hint(path.name)}"
+            f"there is no file {name} in {folder or '.'}, and none in elmo_tasks"
         )
     return str(path), path.read_bytes()
-
-
-def _hint(name: str) -> str:
-    """If the package has a single file of this name, returns how to import it; otherwise ""."""
-    folder = config_folder()
-    found = [each for each in folder.glob("*/*sonnet") if each.name == name]
-    if len(found) != 1:
-        return ""
-    inside = found[0].relative_to(folder).as_posix().removeprefix("lib/")
-    return f"; did you mean 'elmo_tasks/{inside}'?"

@@ -2,7 +2,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,10 +26,9 @@ class Named(Protocol):
 
 class Parts:
     """
-    A folder with the parts of an output, a file for each. The name of a file has the index of its
-    part and a hash of what the part is made of. A file appears whole or not at all, so several
-    processes and machines may write, and after an interruption the names tell which parts are
-    missing. The manifest is written last.
+    A folder with a file for each part of an output, named by the index of the part and a hash of
+    what the part is made of. A file appears whole or not at all, so several processes and machines
+    may write, and after an interruption the names tell which parts are missing.
 
     # Parameters
 
@@ -49,7 +48,10 @@ class Parts:
         names = self._names()
         if ABOUT not in names and any(not name.startswith(".") for name in names):
             raise ConfigurationError(f"{folder} has files of something else; use another folder")
-        begun = self._read_json(ABOUT) if ABOUT in names else None
+        begun = None
+        if ABOUT in names:
+            with part_file(self.folder, ABOUT) as path:
+                begun = parse_json(path.read_text(encoding="utf-8"))
         if begun not in (None, about) and not begin_anew:
             differ = [name for name in about if (begun or {}).get(name) != about[name]]
             raise ConfigurationError(
@@ -106,22 +108,15 @@ class Parts:
         self._remove(name)
 
     def _names(self) -> set[str]:
-        if _is_local(self.folder):
-            return set(os.listdir(self.folder)) if os.path.isdir(self.folder) else set()
         system, folder = _system(self.folder)
         paths = system.ls(folder, detail=False) if system.exists(folder) else []
-        return {path.rpartition("/")[2] for path in paths}
+        return {os.path.basename(path) for path in paths}
 
     def _remove(self, name: str) -> None:
-        if _is_local(self.folder):
-            Path(self.folder, name).unlink(missing_ok=True)
-        else:
-            system, folder = _system(self.folder)
+        system, folder = _system(self.folder)
+        # Another process may have removed it.
+        with suppress(FileNotFoundError):
             system.rm_file(f"{folder}/{name}")
-
-    def _read_json(self, name: str) -> dict[str, Any]:
-        with part_file(self.folder, name) as path:
-            return parse_json(path.read_text(encoding="utf-8"))
 
     def _write_json(self, name: str, content: dict[str, Any]) -> None:
         with self.write(name) as path:
@@ -130,10 +125,7 @@ class Parts:
 
 @contextmanager
 def part_file(folder: str | os.PathLike, name: str) -> Iterator[Path]:
-    """
-    Yields a local path that has the content of a file in a folder. Raises `FileNotFoundError` if
-    there is no such file.
-    """
+    """Yields a local path with the content of a file. Raises `FileNotFoundError` without it."""
     folder = os.fspath(folder).rstrip("/")
     if _is_local(folder):
         yield Path(folder, name)

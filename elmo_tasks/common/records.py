@@ -38,10 +38,9 @@ class Record(NamedTuple):
     # Parameters
 
     file: The path or address of the file, or `standard input`.
-    line: The number of the line at which the record begins, from 1. The header of a table is line
-        1. In Parquet, this is the number of the row.
-    values: The values by the names of their columns or fields. A line of text is the value `text`.
-        A sentence in columns has a list in each column, with a value for each token.
+    line: The number of the line at which the record begins, from 1; in Parquet, of the row.
+    values: The values by column or field. A line of text is the value `text`. A sentence in columns
+        has a list in each column, with a value for each token.
     fault: Why the record cannot be read. Then there are no values.
     """
 
@@ -54,9 +53,7 @@ class Record(NamedTuple):
 def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
     """
     Returns the kind of a file: `csv`, `tsv`, `xlsx`, `parquet`, `json` (an object on each line),
-    `conllu`, `columns`, or `text` if nothing else is known. The suffix of the name decides, before
-    a suffix of compression. The first line decides about other names: JSON begins with `{`, and a
-    document in columns with a line such as `-DOCSTART-`.
+    `conllu`, `columns` or `text`. The suffix of its name decides, or else its first line.
     """
     suffix = suffix_of(path)
     if suffix in _KINDS:
@@ -79,21 +76,16 @@ def read_records(
     header: bool = True,
 ) -> Iterator[Record]:
     """
-    Yields the records of a file, or for `-` those of the standard input. The file is read as a
-    stream, and all kinds but Parquet and Excel may be compressed. Empty lines are records of text
-    alone.
+    Yields the records of a file, or for `-` those of the standard input, as a stream. All kinds but
+    Parquet and Excel may be compressed. Empty lines are records of text alone. Raises `ValueError`
+    with file and line if a record cannot be read.
 
     # Parameters
 
     kind: The kind of the file (see `kind_of`), by default that of its name.
-    columns: The names of the columns of a file in columns. The name `roles` stands for any number
-        of columns. By default the names are `word`, `column_2`, `column_3`, ..., `tag`.
+    columns: The names of the columns of a file in columns (see `sentence_columns`).
     header (default `True`): Whether the first row of a table has the names of its columns.
-        Otherwise their names are `1`, `2`, ....
-
-    # Raises
-
-    `ValueError`: A record cannot be read; the message names file and line.
+        Otherwise they are named `1`, `2`, ....
     """
     with opened(path) as raw:
         for record in records_in(raw, path, kind, columns, header):
@@ -111,9 +103,9 @@ def records_in(
     only: Sequence[str] = (),
 ) -> Iterator[Record]:
     """
-    Yields the records of an open file as `read_records` does, except that a line of text or JSON or
-    a row of Parquet that cannot be read has a `fault`. Reads no columns of Parquet but those in
-    `only`, if any of them is there.
+    Yields the records of an open file as `read_records` does, but a line of text or JSON or a row
+    of Parquet that cannot be read has a `fault`. Of Parquet, reads only the columns `only`, if any
+    of them is there.
     """
     name = "standard input" if path == "-" else os.fspath(path)
     kind = kind or kind_of(path)

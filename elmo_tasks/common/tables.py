@@ -20,37 +20,23 @@ def table_rows(
     lines: Iterator[tuple[int, str]], name: str, kind: str, header: bool = True
 ) -> Iterator[Row]:
     """
-    Yields the rows of a `csv` or `tsv` file; empty lines are no rows. In `csv`, a field in double
-    quotes may have delimiters and line ends. In `tsv`, quotes are ordinary characters. All values
-    are strings.
-
-    # Parameters
-
-    lines: The numbered lines of the file.
-    name: The name of the file, for errors.
-    header (default `True`): Whether the first row has the names of the columns. Otherwise their
-        names are `1`, `2`, ....
-
-    # Raises
-
-    `ValueError`: Two columns have the same name, or a row has more or fewer fields than the first
-        row or cannot be read; the message names file and line.
+    Yields the rows of a `csv` or `tsv` file, from its numbered lines; empty lines are no rows. In
+    `csv`, a field in double quotes may have delimiters and line ends. In `tsv`, quotes are ordinary
+    characters. Without a `header`, the columns are named `1`, `2`, .... Raises `ValueError` with
+    file and line if a row cannot be read or has another number of fields than the first.
     """
     return _named(_fields(lines, name, kind), name, header)
 
 
 def sheet_rows(raw: BinaryIO, name: str, header: bool = True) -> Iterator[Row]:
-    """
-    Yields the rows of the first sheet of an Excel workbook, as `table_rows` does. Raises
-    `ConfigurationError` if openpyxl is not installed.
-    """
+    """Yields the rows of the first sheet of an Excel workbook, as `table_rows` does."""
     return _named(_cells(raw, name), name, header)
 
 
 def _fields(
     lines: Iterator[tuple[int, str]], name: str, kind: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yields the first line and the fields of each row of a table that is not empty."""
+    """Yields the number of the first line and the fields of each row."""
     _, first = next(lines, (1, ""))
     # A field may be as long as a line. The limit is the whole process's, so it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
@@ -74,10 +60,7 @@ def _fields(
 
 
 def _delimiter(header: str) -> str:
-    """
-    Returns what separates the columns of a `.csv` file: the first of comma, semicolon and tab that
-    cuts its header into several columns.
-    """
+    """Returns the first of comma, semicolon and tab that cuts the header into several columns."""
     for delimiter in ",;\t":
         try:
             if len(next(csv.reader([header], delimiter=delimiter, strict=True), ())) > 1:
@@ -89,7 +72,6 @@ def _delimiter(header: str) -> str:
 
 
 def _cells(raw: BinaryIO, name: str) -> Iterator[tuple[int, list[Any]]]:
-    """Yields the number and the values of each row of the first sheet of an Excel workbook."""
     try:
         import openpyxl
     except ModuleNotFoundError:

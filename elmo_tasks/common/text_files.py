@@ -37,9 +37,9 @@ _MAX_MESSAGE = 400
 
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
-    Returns the sorted paths of the files that a path, an address or a glob pattern names. An
-    address that fsspec streams may be a pattern too, such as `s3://bucket/*.gz`. The path of an
-    existing file is never read as a pattern. Raises `FileNotFoundError` if no file is found.
+    Returns the sorted paths of the files that a path, an address or a glob pattern names, such as
+    `s3://bucket/*.gz`. The path of an existing file is no pattern. Raises `FileNotFoundError` if no
+    file is found.
     """
     found = files_at(os.fspath(pattern))
     if found is not None:
@@ -63,12 +63,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     Yields the lines of a text file, without line ends and byte order mark. The file is UTF-8, or
     UTF-16 with a byte order mark, and may be compressed by gzip or xz, or by bzip2 with the suffix
-    `.bz2`.
-
-    # Raises
-
-    `ValueError`: A line cannot be decoded or has more than `MAX_LINE_BYTES`, or the file is
-        damaged; the message names file and line.
+    `.bz2`. Raises `ValueError` with file and line if a line cannot be read.
     """
     for _, text in numbered_lines(path):
         yield text
@@ -84,15 +79,7 @@ def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
 
 class Line(NamedTuple):
-    """
-    A line of a text file.
-
-    # Parameters
-
-    number: From 1.
-    text: Without the line end.
-    fault: Why the line cannot be read. The text is then empty.
-    """
+    """A line: its number from 1, its text without the line end, and why it cannot be read."""
 
     number: int
     text: str
@@ -100,10 +87,7 @@ class Line(NamedTuple):
 
 
 def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[Line]:
-    """
-    Yields the lines of an open file as `read_lines` does, except that a line that cannot be read
-    has a fault. Raises `ValueError` if the file is damaged.
-    """
+    """Yields lines as `read_lines` does. A line that cannot be read has a fault and no text."""
     number = 0
     try:
         readline = _decompressed(raw, path)
@@ -148,10 +132,7 @@ def _convert(path: str | os.PathLike) -> str:
 
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
-    """
-    Raises a `ValueError` that names the file and the last line that could be read. An `OSError` of
-    the disk or the network is raised as it is.
-    """
+    """Raises a `ValueError` that names the last readable line, or an error of the disk as it is."""
     # The `OSError` of gzip and bz2 about a damaged file has no `errno`.
     if isinstance(error, OSError) and error.errno is not None:
         raise error
@@ -181,14 +162,8 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
 
 
 @contextmanager
-def spooled(path: str) -> Iterator[str]:
-    """
-    Yields the path of a file that may be read several times: `path`, or for `-` a temporary copy of
-    the standard input.
-    """
-    if path != "-":
-        yield path
-        return
+def spooled() -> Iterator[str]:
+    """Yields the path of a temporary copy of the standard input, which may be read twice."""
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "standard_input.txt")
         with open(name, "wb") as file:

@@ -15,9 +15,8 @@ _divides: bool | None = None
 
 def choose_threads(num_threads: int | None) -> None:
     """
-    Gives each PyTorch operator of this process, and of those that it starts, `num_threads` threads.
-    For `None`, the user's environment decides; if it does not, `few_threads` does. With a thread
-    for each core, PyTorch's default, one busy program takes most of the speed away.
+    Gives each PyTorch operator of this process, and of those that it starts, `num_threads` threads;
+    for `None`, as many as the user's environment says, or else as `few_threads` does.
     """
     global _divides
     _divides = None
@@ -30,18 +29,16 @@ def choose_threads(num_threads: int | None) -> None:
 
 def one_thread() -> None:
     """
-    Makes this process compute on one thread, as one of several processes of a machine does. A
-    process that will be forked calls it before it loads a biLM: a fork waits for ever for threads
-    that PyTorch has started in its parent.
+    Makes this process compute on one thread. A process that will be forked calls this before it
+    loads a biLM: a fork waits for ever for threads that PyTorch has started in its parent.
     """
     _set(1, divides=False)
 
 
 def few_threads() -> None:
     """
-    Gives each PyTorch operator a quarter of the cores, at least one thread, and lets a biLM compute
-    two parts of a batch at once. The two parts do not wait for each other, so a busy program beside
-    costs little.
+    Gives each PyTorch operator a quarter of the cores, and lets a biLM compute two parts of a batch
+    at once. With PyTorch's default, all cores, a busy program beside takes most of the speed away.
     """
     _set(max(1, num_cores() // 4), divides=num_cores() > 1)
 

@@ -16,17 +16,9 @@ _ZIP64_BYTES = 56 + 20 + 22
 
 def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> dict[str, Any]:
     """
-    Reads a dictionary that `torch.save` wrote: numbers, text and tensors, and no other objects.
-    `torch.load` neither compares the checksums of the file nor bounds what it decompresses, so this
-    function does.
-
-    # Parameters
-
-    content: What the file holds, if it is in memory already.
-
-    # Raises
-
-    `ConfigurationError`: The file is missing, is damaged, or holds anything else.
+    Reads a dictionary of numbers, text and tensors that `torch.save` wrote, from a file or its
+    `content`. `torch.load` neither compares the checksums nor bounds what it decompresses, so this
+    function does. Raises `ConfigurationError` if the file is damaged or holds anything else.
     """
     try:
         if content is None:

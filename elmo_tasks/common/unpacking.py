@@ -32,17 +32,10 @@ _DAMAGED = (
 @contextmanager
 def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
     """
-    Unpacks a `model.tar.gz` or a zip file into a temporary folder. Yields the folder's path.
-
-    # Parameters
-
-    archive: The path of a local file.
-    keep (default `False`): Whether the folder stays when the block ends without an error.
-
-    # Raises
-
-    `ConfigurationError`: The file is not a whole archive; it has too many members or bytes; or a
-        member is a link or a device, or would lie outside the folder.
+    Unpacks a `model.tar.gz` or a zip file into a temporary folder, and yields its path. With
+    `keep`, the folder stays when the block ends without an error. Raises `ConfigurationError` if
+    the file is not a whole archive, has too many members or bytes, or has a member that is a link
+    or a device or would lie outside the folder.
     """
     check_regular(archive)
     # Messages about files in the folder then show the name of the archive.
@@ -108,10 +101,7 @@ def _most_bytes(archive: str | os.PathLike) -> int:
 
 
 class _BoundedFile:
-    """
-    Reads at most `most` bytes of a compressed file, in small portions. Otherwise the header of a
-    member could make `tarfile` read the whole file into memory.
-    """
+    """Bounds what is read: the header of a member could make `tarfile` read all into memory."""
 
     def __init__(self, file: gzip.GzipFile, most: int) -> None:
         self._file, self._most = file, most

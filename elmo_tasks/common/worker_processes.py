@@ -21,15 +21,9 @@ def in_processes(
 ) -> Iterator[Result]:
     """
     Yields what `work` returns for each part, in order, as `map` does, but computed in several
-    processes of this machine. They are forks of this process, so they share the memory of the
-    weights. Each has one thread. On Windows, which has no forks, each gets a copy of `work`.
-
-    Call `one_thread()` before the biLM is loaded. The biLM must be on the CPU.
-
-    # Raises
-
-    `ConfigurationError`: A process was killed, or the number of processes is less than 1. An error
-        of a process is raised here as well.
+    processes of one thread each. They are forks, which share the memory of the weights; on Windows,
+    each gets a copy of `work`. Call `one_thread()` before the biLM is loaded, on the CPU. Raises
+    the error of a process, or `ConfigurationError` if one was killed.
     """
     check_at_least("the number of processes", num_processes)
     can_fork = "fork" in multiprocessing.get_all_start_methods()

@@ -41,17 +41,3 @@ def test_a_file_beside_the_importing_one_comes_first(tmp_path: Path) -> None:
 def test_a_file_that_is_nowhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no file .*, and none in elmo_tasks"):
         import_jsonnet(f"{tmp_path}/", "elmo_tasks/sts.libsonnet")
-
-
-@pytest.mark.parametrize(
-    ("name", "inside"),
-    [("mini.jsonnet", "bilm/mini.jsonnet"), ("../lib/sst.libsonnet", "sst.libsonnet")],
-)
-def test_a_name_in_the_repository_is_told_its_name_elsewhere(
-    tmp_path: Path, name: str, inside: str
-) -> None:
-    with pytest.raises(FileNotFoundError, match=f"; did you mean 'elmo_tasks/{inside}'"):
-        import_jsonnet(f"{tmp_path}/", name)
-    # `both.jsonnet` is the name of several.
-    with pytest.raises(FileNotFoundError, match="in elmo_tasks$"):
-        import_jsonnet(f"{tmp_path}/", "both.jsonnet")
