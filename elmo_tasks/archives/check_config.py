@@ -78,8 +78,8 @@ class NotAllowed(Exception):
 
 def check_config(config: Mapping[str, Any]) -> None:
     """
-    Raises `NotAllowed` if a config has something that an archive may not have. A value is read as
-    AllenNLP reads it, by the annotation of the argument.
+    Raises `NotAllowed` if a config has something that an archive may not have. A value is read by
+    the annotation of its argument, as AllenNLP does.
     """
     for field, kind in _MADE.items():
         if field in config:

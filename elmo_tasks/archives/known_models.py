@@ -36,15 +36,10 @@ def model_path(name: str | os.PathLike) -> str:
     Returns the path or address of a trained model. If the model is ours and its training data are
     not free, prints the terms of the data to standard error the first time.
 
-    # Parameters
-
-    name: The path or address of a `model.tar.gz`; the folder of a training or of `elmo-pack`; a
-        name in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or `owner/name@revision`,
-        with the files of such a folder. A local file or folder comes before a name.
-
-    # Raises
-
-    `ConfigurationError`: There is no model of this name.
+    The name is the path or address of a `model.tar.gz`; the folder of a training or of `elmo-tasks
+    pack`; a name in `KNOWN_MODELS`; or a repository on the hub, `owner/name@revision`, with the
+    files of such a folder. A local file or folder comes first. Raises `ConfigurationError` if there
+    is no model of this name.
     """
     path = _model_path(os.path.expanduser(os.fspath(name)))
     if path in KNOWN_MODELS.values():
@@ -76,8 +71,8 @@ def _model_path(name: str) -> str:
 
 def is_model(name: str | os.PathLike) -> bool:
     """
-    Returns whether a name, path, address or repository stands for a trained model, and not for a
-    biLM. The folder of a language model's training holds both, and counts as a biLM.
+    Returns whether a name, path, address or repository stands for a trained model. The folder of a
+    language model's training counts as a biLM.
     """
     name = os.path.expanduser(os.fspath(name))
     if name in KNOWN_BILMS:

@@ -46,7 +46,7 @@ def open_archive(
 ) -> Archive:
     """
     Opens a trained model as AllenNLP's `load_archive` does, but runs, reads and fetches nothing
-    that the model's files name.
+    that the model's files name. Raises `ConfigurationError` if its files cannot be used.
 
     # Parameters
 
@@ -54,10 +54,6 @@ def open_archive(
     cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
     overrides: The user's changes to the config, which may name any class.
     weights_file: A file of weights that replace the model's own, such as a checkpoint's.
-
-    # Raises
-
-    `ConfigurationError`: There is no such model, or its files cannot be used.
     """
     path = model_path(name)
     is_folder = os.path.isdir(path)
@@ -67,14 +63,11 @@ def open_archive(
         # A config can be wrong in many ways, and AllenNLP checks few of them.
         except Exception as error:
             text = " ".join(str(error).split()).replace(f"{folder}{os.sep}", f"{name}: ")
-            kind = f"{type(error).__name__}: " if not _is_meant(error) else ""
+            is_meant = isinstance(error, ConfigurationError | AllenNlpConfigurationError)
+            kind = "" if is_meant else f"{type(error).__name__}: "
             text = text.replace(folder, str(name))
             start = "" if text.startswith(str(name)) else f"{name}: "
             raise ConfigurationError(printable(f"{start}{kind}{text:.1000}")) from error
-
-
-def _is_meant(error: Exception) -> bool:
-    return isinstance(error, ConfigurationError | AllenNlpConfigurationError)
 
 
 def _open(
@@ -175,8 +168,8 @@ def _make_model(config: dict[str, Any], folder: Path) -> Model:
 @contextmanager
 def _bounded_parameters(weights: Path) -> Iterator[None]:
     """
-    Refuses a model that asks for many more parameters than its file of weights has. The check comes
-    early enough, because a parameter takes memory only when it is first written to.
+    Refuses a model that asks for many more parameters than its file of weights has. A parameter
+    takes memory only when it is first written to, which is after this check.
     """
     most = _MORE_PARAMETERS + (weights.stat().st_size if weights.is_file() else 0)
     found, thread = 0, threading.get_ident()

@@ -30,17 +30,9 @@ _SHOWN = 16
 def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
     """
     Writes the weights of a model in float16. In place of the weights of a biLM in `bilms`, writes
-    the biLM's name and a hash of these weights.
-
-    # Parameters
-
-    state: The state dict of the model.
-    bilms: The biLMs to leave out. A key is a name in the model, such as `text_embedder.bilm`; its
-        value is a name that `bilm_files` knows.
-
-    # Raises
-
-    `ConfigurationError`: A number is too large for float16.
+    the biLM's name and a hash of these weights. A key of `bilms` is a name in the model, such as
+    `text_embedder.bilm`, and its value a name that `bilm_files` knows. Raises `ConfigurationError`
+    if a number is too large for float16.
     """
     from safetensors.torch import save
 
@@ -63,12 +55,8 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
 def read_published(path: str | os.PathLike) -> StateDict:
     """
     Returns the state dict of a model that `write_published` wrote, in float32 and with the weights
-    of the biLMs that the file names.
-
-    # Raises
-
-    `ConfigurationError`: The file is damaged, a biLM cannot be found, or a biLM's weights are not
-        those of the training.
+    of the biLMs that the file names. Raises `ConfigurationError` if the file is damaged, or a biLM
+    is missing or not that of the training.
     """
     tensors, bilms = _read(path)
     state: StateDict = {}
@@ -95,9 +83,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
 
 
 def hash_of_weights(weights: StateDict) -> str:
-    """
-    Returns a hash of the weights of a biLM as 32 hex digits, whatever file the weights come from.
-    """
+    """Returns a hash of the weights of a biLM as 32 hex digits."""
     return hash_tensors(*(tensor for _, tensor in sorted(weights.items()))).hex()
 
 
@@ -115,10 +101,8 @@ def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, dict[str, str]]
         ) from error
     try:
         match parse_json(metadata.get(_METADATA, "")):
-            case {"bilms": dict(bilms), "hash": hash} if len(bilms) <= _MOST_BILMS and all(
-                map(_is_bilm, bilms.values())
-            ):
-                if hash == _hash(tensors, bilms):
+            case {"bilms": dict(bilms), "hash": hash} if len(bilms) <= _MOST_BILMS:
+                if all(map(_is_bilm, bilms.values())) and hash == _hash(tensors, bilms):
                     return tensors, bilms
     except ValueError:
         pass

@@ -100,12 +100,8 @@ def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterat
     """
     Ends the process with one line and exit status 1 after an error that the user can correct, and
     with exit status 130 after Ctrl-C or SIGTERM. Any other error is a bug, and keeps its traceback.
-
-    # Parameters
-
-    prog: The command as typed, with which the line begins.
-    debug (default `False`): Whether the traceback is printed before the line.
-    goes_on (default `""`): How to go on after Ctrl-C.
+    The line begins with `prog`, the command as typed; after Ctrl-C, it tells how the command
+    `goes_on`; with `debug`, the traceback comes before it.
     """
     try:
         try:

@@ -101,12 +101,7 @@ def first_config(
 ) -> str:
     """
     Returns the text of a config for a task, to be saved as `file`: the template of the task, with
-    every field that its library has, a comment for each, and the default of most commented out.
-
-    # Parameters
-
-    values: Values that are set in place of the defaults.
-    found: Lines about the data, for the head of the config.
+    `values` in place of its defaults, below the lines `found` about the data.
     """
     text = (config_folder() / "new" / f"{task}.jsonnet").read_text(encoding="utf-8")
     for name, value in (values or {}).items():

@@ -126,10 +126,7 @@ def _known_models() -> dict[str, str]:
 
 
 def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
-    """
-    Returns a model's name and a file for each argument `[NAME=]FILE`. Raises `ConfigurationError`
-    if it is not clear which model a file belongs to.
-    """
+    """Returns the name of a model and a file for each argument `[NAME=]FILE`."""
     pairs = []
     for argument in arguments:
         name, separator, file = argument.partition("=")

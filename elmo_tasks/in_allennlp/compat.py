@@ -1,10 +1,7 @@
 """
 Repairs AllenNLP 2.10.1 where it fails with current versions of Python, PyTorch and NumPy. Importing
-this module makes the repairs. They are all that this package changes in AllenNLP.
-
-Two classes are registered under AllenNLP's own names, so that existing configs run unchanged. A
-plugin cannot repair a failure in the import of AllenNLP itself. So `requirements.txt` pins the
-packages on which the import depends.
+this module makes the repairs, which are all that this package changes in AllenNLP. Two classes are
+registered under AllenNLP's own names, so that existing configs run unchanged.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,13 +27,10 @@ from elmo_tasks.training.shared_data_loader import SharedDataLoader
 @LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)
 class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
     """
-    AllenNLP's `reduce_on_plateau` without the argument `verbose`, which PyTorch 2.7 removed.
+    AllenNLP's `reduce_on_plateau` with the same parameters, of which `verbose`, which PyTorch 2.7
+    removed, has no effect.
 
     Registered as a `LearningRateScheduler` with name "reduce_on_plateau".
-
-    # Parameters
-
-    The parameters of AllenNLP's class, in the same order. `verbose` has no effect.
     """
 
     def __init__(
@@ -100,11 +94,8 @@ def _use_locks_of(ctx: Any) -> Iterator[None]:
 
 def allow_numpy_scalars() -> None:
     """
-    Lets `torch.load` read NumPy scalars although `weights_only` stays on, as it is since PyTorch
-    2.6.
-
-    Some schedulers (`cosine`) and metrics put NumPy scalars in the training state. `--recover`
-    would otherwise refuse such a checkpoint.
+    Lets `torch.load` read NumPy scalars with `weights_only`, the default since PyTorch 2.6. Some
+    schedulers (`cosine`) and metrics put them in the training state, which `--recover` reads.
     """
     # The function that unpickles NumPy's scalars has no public name.
     scalar = np.float64().__reduce__()[0]

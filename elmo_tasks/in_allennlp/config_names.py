@@ -32,8 +32,8 @@ _OF_TRAIN = (
 @contextmanager
 def configs_by_name() -> Iterator[None]:
     """
-    While the block runs, AllenNLP reads configs with our names in them. A config that cannot be
-    evaluated raises `ConfigurationError`, whose message is jsonnet's first line.
+    While the block runs, AllenNLP reads configs with our names in them, and raises
+    `ConfigurationError` with jsonnet's first line if one cannot be evaluated.
     """
     cached_path = params.cached_path
     with replaced(
@@ -53,9 +53,9 @@ def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -
 
 def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
     """
-    Raises `ConfigurationError` if a config and its overrides have a field that AllenNLP's `train`
-    does not take: a misspelt one, or a choice such as `elmo_at`. Choices are hidden fields of the
-    jsonnet at `path`, and no longer there when AllenNLP applies the overrides.
+    Raises `ConfigurationError` if a config has a field that AllenNLP's `train` does not take: a
+    misspelt one, or a choice such as `elmo_at`, a hidden field of the jsonnet at `path`, which is
+    no longer there when AllenNLP applies the overrides.
     """
     known = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
     # Somebody's own `TrainModel`, which has a type, may take any fields.

@@ -17,8 +17,8 @@ from elmo_tasks.in_allennlp.replaced import replaced
 
 def make_quiet() -> None:
     """
-    Hides most messages and deprecation warnings on the console. Does nothing if the user has chosen
-    a level with ALLENNLP_LOG_LEVEL or ALLENNLP_DEBUG. Python's option -W still shows warnings.
+    Hides most messages and deprecation warnings on the console, unless the user has chosen a level
+    with ALLENNLP_LOG_LEVEL, ALLENNLP_DEBUG or Python's option -W.
     """
     # This sets up AllenNLP's logging, as `python -m allennlp` does.
     import allennlp.__main__  # noqa: F401
