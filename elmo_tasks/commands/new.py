@@ -100,16 +100,28 @@ def first_config(
     task: str, file: Path, values: dict[str, Any] | None = None, found: Sequence[str] = ()
 ) -> str:
     """
-    Returns the text of a config for a task, to be saved as `file`: the template of the task, with
-    `values` in place of its defaults, below the lines `found` about the data.
+    Returns the text of a config for a task, to be saved as `file`: the template of the task among
+    the choices that all tasks share, with `values` in place of the defaults, below the lines
+    `found` about the data.
     """
-    text = (config_folder() / "new" / f"{task}.jsonnet").read_text(encoding="utf-8")
-    for name, value in (values or {}).items():
-        default = re.search(rf"^  (// )?{name}: .*,$", text, re.MULTILINE)
-        if default is not None:
-            text = text.replace(default[0], f"  {name}: {_written(value)},")
+    begin, fields = _template(task)
+    # A biLM has no ELMo.
+    fields = fields if task == "bilm" else _template("shared")[1] | fields
+    for name in fields.keys() & (values or {}).keys():
+        comment = fields[name].rpartition("\n")[0]
+        fields[name] = f"{comment}\n  {name}: {_written((values or {})[name])},"
     head = [*found, "Train this with", f"    {_command(file)}"]
-    return "".join(f"// {line}\n" for line in head) + text
+    lines = "".join(f"// {line}\n" for line in head)
+    return f"{lines}{begin}{{\n" + "\n\n".join(fields.values()) + "\n}\n"
+
+
+def _template(name: str) -> tuple[str, dict[str, str]]:
+    """Returns the beginning of a template, and its fields by name, each with its comment."""
+    text = (config_folder() / "new" / f"{name}.jsonnet").read_text(encoding="utf-8")
+    begin, _, fields = text.removesuffix("\n}\n").partition("{\n")
+    return begin, {
+        re.findall(r"\w+", each.splitlines()[-1])[0]: each for each in fields.split("\n\n")
+    }
 
 
 def _command(file: Path) -> str:
