@@ -3,7 +3,7 @@ from typing import Any
 
 from elmo_tasks.analysis.tables import layer_name, table
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
+from elmo_tasks.elmo.opening import describe_model, find_mixes, load_model
 
 
 def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:

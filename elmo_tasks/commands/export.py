@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
     from elmo_tasks.bilm.files.options import num_parameters
-    from elmo_tasks.elmo.archives import load_bilm
+    from elmo_tasks.elmo.opening import load_bilm
     from elmo_tasks.publish.onnx_file import ONNX_FILE
 
     names = (ONNX_FILE,) if args.onnx else (OPTIONS_FILE, WEIGHTS_FILE)

@@ -9,12 +9,11 @@ from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source
+from elmo_tasks.bilm.layer_source import Store
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.mix_file import MIX_FILE, write_mix
+from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, write_mix
 from elmo_tasks.elmo.opening import open_elmo
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.elmo.tokens import (
     Sentence,
     Tokenizer,
@@ -82,7 +81,7 @@ class ElmoEncoder:
         cls,
         name: Source = DEFAULT_BILM,
         place: str | None = None,
-        store: LayerStore | None = None,
+        store: Store | None = None,
         device: str | torch.device = "cpu",
         dtype: str | None = None,
         layers: str | int = "all",

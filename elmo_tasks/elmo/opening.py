@@ -5,13 +5,16 @@ from typing import NamedTuple
 import torch
 
 from elmo_tasks.archives.known_models import is_model
-from elmo_tasks.bilm import FrozenBiLm, make_bilm
+from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source, bilm_files
+from elmo_tasks.bilm.layer_source import Store
+from elmo_tasks.common import registration
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.archives import load_elmo
-from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.mix_file import MIX_FILE, read_mix
-from elmo_tasks.elmo.store import LayerStore
+from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, read_mix
+
+# The place of a mix, by the last part of its name in a model. A token embedder, which is at the
+# input, calls its mix `mix`.
+_PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 
 class Opened(NamedTuple):
@@ -50,7 +53,7 @@ class Opened(NamedTuple):
 def open_elmo(
     name: Source = DEFAULT_BILM,
     within: str | None = None,
-    store: LayerStore | None = None,
+    store: Store | None = None,
     device: str | torch.device = "cpu",
     dtype: str | None = None,
 ) -> Opened:
@@ -68,7 +71,7 @@ def open_elmo(
         - a repository on the Hugging Face hub: `owner/name` or `owner/name@revision`;
         - the paths or addresses of two files in bilm-tf's format, options and weights;
         - a trained model, whose biLM is opened (see `model_path`).
-    within: The name of the biLM in its model; needed if the model has several.
+    within: As `name` of `load_bilm`.
     store: Remembers layers, which are then rounded to the `dtype` of the store.
     device (default `'cpu'`): The device that the biLM runs on.
     dtype: The dtype of the matrix products (see `FrozenBiLm`); by default the setting of the model,
@@ -81,7 +84,9 @@ def open_elmo(
     if isinstance(name, tuple):
         return Opened(str(name[1]), _read(name, store, device, dtype), {})
     if is_model(name):
-        trained, mixes = load_elmo(name, within)
+        model = load_model(name)
+        chosen, trained = _choose(model, name, within)
+        mixes = find_mixes(model.get_submodule(chosen.rpartition(".")[0]))
         return Opened(str(name), FrozenBiLm.of(trained.to(device), store, dtype), mixes)
     files = bilm_files(name)
     bilm, mix_file = _read(files, store, device, dtype), Path(files[0]).with_name(MIX_FILE)
@@ -91,10 +96,96 @@ def open_elmo(
 
 def _read(
     files: tuple[str | os.PathLike, str | os.PathLike],
-    store: LayerStore | None,
+    store: Store | None,
     device: str | torch.device,
     dtype: str | None,
 ) -> FrozenBiLm:
     bilm = make_bilm(*files, dtype=dtype or "float32", store=store)
     assert isinstance(bilm, FrozenBiLm)
     return bilm.to(device).eval()
+
+
+def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
+    """
+    Returns the biLMs of a model by their names in it, such as `text_embedder.bilm`. Each biLM
+    occurs once.
+    """
+    return {name: module for name, module in model.named_modules() if isinstance(module, BiLm)}
+
+
+def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
+    """
+    Returns the mixes of a model by their places, `input` and `output`. If mixes share a place, the
+    key of each is its name in the model.
+    """
+    mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
+    places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]
+    return {
+        place if places.count(place) == 1 else name: mix
+        for place, (name, mix) in zip(places, mixes.items())
+    }
+
+
+def load_model(archive_file: str | os.PathLike, weights_file: str | None = None) -> torch.nn.Module:
+    """
+    Loads the model of an archive, for evaluation.
+
+    # Parameters
+
+    archive_file: The path or address of a `model.tar.gz`, a folder, or a name (see `model_path`).
+    weights_file: A file of weights that replace the best weights, such as a checkpoint's.
+
+    # Raises
+
+    `ConfigurationError`: The file is no archive, is incomplete, or names code to run (see
+        SECURITY.md).
+    """
+    registration.register()
+    from elmo_tasks.archives.open_archive import open_archive
+
+    return open_archive(archive_file, weights_file=weights_file).model.eval()
+
+
+def load_bilm(
+    archive_file: str | os.PathLike, name: str | None = None, weights_file: str | None = None
+) -> tuple[str, BiLm]:
+    """
+    Loads the biLM of an archive. Returns the biLM's name in the model, and the biLM.
+
+    # Parameters
+
+    archive_file, weights_file: As for `load_model`.
+    name: The name of the biLM in the model; needed if the model has several.
+
+    # Raises
+
+    `ConfigurationError`: The model has no biLM, or has several and `name` is missing.
+    """
+    return _choose(load_model(archive_file, weights_file), archive_file, name)
+
+
+def _choose(
+    model: torch.nn.Module, archive_file: str | os.PathLike, name: str | None
+) -> tuple[str, BiLm]:
+    bilms = find_bilms(model)
+    if not bilms:
+        raise ConfigurationError(
+            f"{archive_file} holds no biLM of elmo_tasks, but {describe_model(model)}"
+        )
+    names = ", ".join(bilms)
+    if name is None and len(bilms) > 1:
+        raise ConfigurationError(
+            f"{archive_file} holds {len(bilms)} biLMs: {names}; choose one by its name"
+        )
+    if name is not None and name not in bilms:
+        raise ConfigurationError(f"{archive_file} holds no biLM named {name!r}, but {names}")
+    name = name or next(iter(bilms))
+    return name, bilms[name]
+
+
+def describe_model(model: torch.nn.Module) -> str:
+    """Describes the parts of a model that has no biLM of elmo_tasks."""
+    parts = ", ".join(
+        f"{name} ({type(module).__name__})" for name, module in model.named_children()
+    )
+    return f"a {type(model).__name__} of {parts or 'no modules'}"

@@ -20,8 +20,8 @@ from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.bilm.files.options import num_parameters
 from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.elmo.from_config import parents_of_bilms
+from elmo_tasks.elmo.opening import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
 from elmo_tasks.publish.language_model import write_language_model

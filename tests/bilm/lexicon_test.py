@@ -13,7 +13,7 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.elmo.archives import load_bilm
+from elmo_tasks.elmo.opening import load_bilm
 from elmo_tasks.elmo.store import LayerStore
 from tests.helpers.archives import sst
 from tests.helpers.reference_bilm import Array, ReferenceBiLm, make_options, random_weights

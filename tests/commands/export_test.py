@@ -12,7 +12,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.elmo.archives import load_bilm
+from elmo_tasks.elmo.opening import load_bilm
 from tests.bilm.lexicon_test import write_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_what_was_there(
 ) -> None:
     # The archive is unpacked before the disk is full.
     chosen = load_bilm(archive)
-    monkeypatch.setattr("elmo_tasks.elmo.archives.load_bilm", lambda *_: chosen)
+    monkeypatch.setattr("elmo_tasks.elmo.opening.load_bilm", lambda *_: chosen)
     if old:
         make_bilm(*FIXTURE_FILES).to_files(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -182,7 +182,7 @@ def test_weights_too_large_for_16_bits_are_refused(
 ) -> None:
     name, bilm = load_bilm(archive)
     bilm.char_cnn.embedding.data[5, 0] = 1e6
-    monkeypatch.setattr("elmo_tasks.elmo.archives.load_bilm", lambda *_: (name, bilm))
+    monkeypatch.setattr("elmo_tasks.elmo.opening.load_bilm", lambda *_: (name, bilm))
 
     message = refusal("elmo-export", archive, tmp_path, "--dtype", "float16")
 

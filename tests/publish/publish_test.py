@@ -21,7 +21,7 @@ from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_publis
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.elmo.archives import load_bilm, load_model
+from elmo_tasks.elmo.opening import load_bilm, load_model
 from elmo_tasks.publish.publish import _vocabulary_files, publish
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, our_command, refusal
