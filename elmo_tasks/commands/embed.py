@@ -232,7 +232,6 @@ def _encoder(args: argparse.Namespace) -> "ElmoEncoder":
 def _engine(args: argparse.Namespace) -> "Engine":
     from elmo_tasks.common.threads import one_thread
     from elmo_tasks.common.worker_processes import in_processes
-    from elmo_tasks.embed.parts import in_this_process
 
     if args.on == "ray":
         if args.address is not None and os.path.exists(os.path.expanduser("~/.ray/auth_token")):
@@ -243,6 +242,6 @@ def _engine(args: argparse.Namespace) -> "Engine":
 
         return partial(on_ray, args.address, args.processes)
     if args.processes in (None, 1):
-        return in_this_process
+        return map
     one_thread()
     return partial(in_processes, args.processes)

@@ -16,14 +16,9 @@ _COLUMNS = ("sentence", "text")
 
 class Line(NamedTuple):
     """
-    A line of a text.
-
-    # Parameters
-
-    file: The path or address of its file.
-    number: The number of the line in its file, from 1; in a Parquet file, the number of the row.
-    text: The tokens with a blank between them, or raw text.
-    fault: Why the line cannot be read. The text of such a line is empty.
+    A line of a text: its number in the file, from 1 (in Parquet, that of the row), and its raw
+    text, or its tokens with a blank between them. A line that cannot be read has a fault, and no
+    text.
     """
 
     file: str
@@ -34,15 +29,13 @@ class Line(NamedTuple):
 
 class Corpus:
     """
-    Reads a text line by line, in bounded memory, as often as it is iterated over. Tables, JSON
-    lines and Parquet have a sentence in each record; other files have a sentence on each line (see
-    `kind_of`). A field may be a text or a list of tokens.
+    Reads a text line by line, in bounded memory, as often as it is iterated over. Files have a
+    sentence on each line, or in each record (see `kind_of`), as a text or a list of tokens.
 
     # Parameters
 
-    patterns: Paths, glob patterns, and addresses of any kind that fsspec knows. Their files are
-        read in this order; the files of one pattern are sorted by name. Files at `http://` and
-        `https://` are fetched before they are read.
+    patterns: Paths, glob patterns, and addresses of any kind that fsspec knows, in the order of
+        reading. The files of a pattern are sorted by name; those at `https://` are fetched first.
     column: The column or field that has the sentences, by default `sentence` or `text`.
     split: Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
 
@@ -136,7 +129,6 @@ def _size(file: str) -> int:
 
 
 def _text(values: dict[str, Any], known: Sequence[str]) -> str:
-    """Returns the first known value, a text or a list of tokens, with a blank between tokens."""
     name = next((name for name in known if name in values), None)
     if name is None:
         raise ValueError(f"the JSON object has no field {' or '.join(known)}")

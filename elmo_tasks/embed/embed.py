@@ -12,10 +12,9 @@ from elmo_tasks.common.parts import ABOUT, Parts
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.parts import Array, EmbedPart, Engine, Part, about_vectors, in_this_process
-from elmo_tasks.embed.text_parts import TextParts
+from elmo_tasks.embed.parts import Array, EmbedPart, Engine, Part, about_vectors, embed_parts
 
-# The bytes that HDF5 and the index need for a sentence besides its values: a generous estimate.
+# The most bytes that HDF5 and the index need for a sentence besides its values.
 _DATASET_BYTES = 1000
 
 
@@ -26,24 +25,22 @@ def embed(
     embedding: str = "all",
     with_sentences: bool = True,
     begin_anew: bool = False,
-    engine: Engine = in_this_process,
+    engine: Engine = map,
     mix: ElmoMix | None = None,
 ) -> None:
     """
-    Writes the vectors of every sentence of a text to an HDF5 file, in the form that `allennlp elmo`
-    wrote. The file has a dataset of float32 for each sentence, named by the sentence's index: `0`,
-    `1`, ... The dataset `sentence_to_index` is a JSON object from sentences to these names. Until
-    the file is whole, its parts are in the folder `PATH.partial` (see `Parts`).
+    Writes the vectors of every sentence of a text to an HDF5 file, as `allennlp elmo` did: a
+    dataset of float32 for each sentence, named by its index `0`, `1`, ... The dataset
+    `sentence_to_index` is a JSON object from sentences to these names. Until the file is whole, its
+    parts are in the folder `PATH.partial` (see `Parts`).
 
     # Parameters
 
-    output_file: The HDF5 file to write.
-    embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or a
-        `mix` of them.
+    embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
+        `mix` of an `ElmoEncoder`.
     with_sentences (default `True`): Whether to write `sentence_to_index`. It must fit into memory.
     begin_anew (default `False`): As for `Parts`.
-    engine (default `in_this_process`): Computes the parts, in one process or several.
-    mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
+    engine (default `map`): Computes the parts, in one process or several.
 
     # Raises
 
@@ -59,15 +56,15 @@ def embed(
         shutil.rmtree(folder, ignore_errors=True)
     parts = Parts(folder, about_vectors(sentence_layers, embedding, mix), begin_anew)
     index: dict[str, str] | None = {} if with_sentences else None
-    text = TextParts(corpus, parts, None, ".hdf5", index)
-    text.embed(EmbedPart(sentence_layers, _write_part, parts, embedding, mix), engine)
-    text.finish()
-    _join([folder / file["file"] for file in text.files], output_file, text.num_sentences, index)
+    work = EmbedPart(sentence_layers, _write_part, parts, embedding, mix)
+    manifest, _ = embed_parts(corpus, work, engine, None, ".hdf5", index)
+    files = [folder / part["file"] for part in manifest["parts"]]
+    _join(files, output_file, manifest["num_sentences"], index)
     shutil.rmtree(folder)
     size = output_file.stat().st_size / 1e6
     print(
-        f"Wrote {output_file}: {text.num_sentences:,} sentences, {text.num_tokens:,} tokens, "
-        f"{size:,.1f} MB."
+        f"Wrote {output_file}: {manifest['num_sentences']:,} sentences, "
+        f"{manifest['num_tokens']:,} tokens, {size:,.1f} MB."
     )
 
 

@@ -4,9 +4,11 @@ Ray Data with ELMo: `elmo_tasks.embed.ray.embed`. This is no package, because Al
 """
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow
+import ray
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError, check_choice
@@ -16,9 +18,8 @@ from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.elmo.tokens import Tokenizer, tokenize
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
-from elmo_tasks.embed.ray_cluster import Cluster
+from elmo_tasks.embed.ray_cluster import Cluster, SharedLayers
 from elmo_tasks.embed.shards import vector_columns
-from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
 
 if TYPE_CHECKING:
     # This import takes half a second, and the processes of `ray_engine.py` do not need it.
@@ -48,33 +49,31 @@ def embed(
         dataset = ray.data.read_parquet("s3://bucket/sentences")
         embed(dataset, column="sentence", embedding="average").write_parquet("vectors")
 
-    Each row keeps its columns and gets `tokens`, and a column of vectors in float16: `layer_0`,
-    `layer_1`, ... for the embedding `all`, otherwise a column named after the embedding. An entry
-    is one flat list of all tokens' vectors. `numpy.reshape(entry, (num_tokens, -1))` has shape
-    (tokens, dim). Each machine has one copy of the weights.
+    Each row keeps its columns and gets `tokens`, and columns of vectors in float16: `layer_0`,
+    `layer_1`, ... for the embedding `all`, otherwise one named after the embedding. An entry is one
+    flat list: `numpy.reshape(entry, (num_tokens, -1))` has shape (tokens, dim). Each machine has
+    one copy of the weights.
 
     # Parameters
 
-    bilm, place: As for `ElmoEncoder.from_pretrained`.
+    bilm, place, dtype, batch_tokens: As for `ElmoEncoder.from_pretrained`.
     column (default `'text'`): The column of the sentences, which are texts or lists of tokens.
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
         trained `mix`.
     tokenizer: Cuts a text into tokens. By default texts are cut at blanks.
     num_actors: The number of processes that embed. By default the number of GPUs. Without GPUs, the
         number of CPUs less one, because reading the dataset needs a CPU.
-    batch_tokens (default `2048`): As for `ElmoEncoder`.
-    dtype: The dtype of the matrix products, as for `ElmoEncoder.from_pretrained`.
 
     # Raises
 
-    `ConfigurationError`: There is no such biLM or embedding, Ray has too few CPUs or GPUs (the
-        dataset would wait for ever), or an object store is too small.
+    `ConfigurationError`: There is no such biLM or embedding, or Ray has too few CPUs or GPUs or too
+        small an object store, so that the dataset would wait for ever.
     """
     import ray.data
 
     check_choice("embedding", embedding, EMBEDDINGS)
-    encoder = ElmoEncoder.from_pretrained(bilm, place, dtype=dtype, tokenizer=tokenizer)
-    shared = SharedBiLm.of(encoder.bilm)
+    encoder = ElmoEncoder.from_pretrained(bilm, place, dtype=dtype, batch_tokens=batch_tokens)
+    shared = SharedLayers.of(encoder.layers)
     cluster = Cluster.of_ray()
     row_bytes = 2 * _ROW_TOKENS * encoder.bilm.num_layers * encoder.bilm.get_output_dim()
     # The store must hold two batches: one is written while another is read.
@@ -89,8 +88,8 @@ def embed(
     return dataset.map_batches(
         _Embedder,
         fn_constructor_args=(column, embedding, encoder.mix, tokenizer),
-        # Ray warns of object references in a constructor's arguments, and these layers hold one.
-        fn_kwargs={"layers": SharedLayers(ray.put(shared), batch_tokens)},
+        # Ray warns of object references in a constructor's arguments, and does not look into lists.
+        fn_kwargs={"shared": [ray.put(shared)]},
         batch_size=_ROWS,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(size=number),
@@ -98,33 +97,31 @@ def embed(
     )
 
 
+@dataclass
 class _Embedder:
     """Adds the columns of vectors to a batch of rows, in a process of its own."""
 
-    def __init__(
-        self, column: str, embedding: str, mix: ElmoMix, tokenizer: Tokenizer | None
-    ) -> None:
-        self._layers: SentenceLayers | None = None
-        self._column = column
-        self._embedding = embedding
-        self._mix = mix
-        self._tokenizer = tokenizer
+    column: str
+    embedding: str
+    mix: ElmoMix
+    tokenizer: Tokenizer | None
+    layers: SentenceLayers | None = None
 
-    def __call__(self, rows: pyarrow.Table, layers: SharedLayers) -> pyarrow.Table:
-        if self._layers is None:
-            self._layers = layers.open()
-        if self._column not in rows.column_names:
+    def __call__(self, rows: pyarrow.Table, shared: list[Any]) -> pyarrow.Table:
+        if self.layers is None:
+            self.layers = ray.get(shared[0]).open()
+        if self.column not in rows.column_names:
             raise ConfigurationError(
-                f"the dataset has no column {self._column}; choose one of "
+                f"the dataset has no column {self.column}; choose one of "
                 f"{listed(rows.column_names)}"
             )
-        texts = rows[self._column].to_pylist()
-        sentences = [tokenize(text, self._tokenizer) for text in texts]
+        texts = rows[self.column].to_pylist()
+        sentences = [tokenize(text, self.tokenizer) for text in texts]
         arrays = (
-            vectors(of_sentence, self._embedding, self._mix).numpy()
-            for of_sentence in self._layers(sentences)
+            vectors(of_sentence, self.embedding, self.mix).numpy()
+            for of_sentence in self.layers(sentences)
         )
-        columns = vector_columns(self._embedding, self._layers.bilm.num_layers, arrays)
+        columns = vector_columns(self.embedding, self.layers.bilm.num_layers, arrays)
         tokens = pyarrow.array(sentences, pyarrow.list_(pyarrow.string()))
         for name, values in {"tokens": tokens, **columns}.items():
             if name in rows.column_names:

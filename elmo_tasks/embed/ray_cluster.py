@@ -3,12 +3,17 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy
 import ray
+import torch
 
+from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import num_cores
+from elmo_tasks.common.threads import one_thread
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 # The bytes of a local object store in addition to those of the biLM's weights.
 _STORE_BYTES = 200_000_000
@@ -16,12 +21,8 @@ _STORE_BYTES = 200_000_000
 
 class Cluster(NamedTuple):
     """
-    The resources that Ray may use.
-
-    # Parameters
-
-    num_cpus, num_gpus: CPUs and GPUs of all machines.
-    store_bytes: The smallest size, in bytes, of a machine's object store.
+    The CPUs and GPUs of all machines that Ray may use, and the bytes of their smallest object
+    store.
     """
 
     num_cpus: int
@@ -30,7 +31,7 @@ class Cluster(NamedTuple):
 
     @classmethod
     def of_ray(cls) -> "Cluster":
-        """Returns the resources of the cluster that this process has joined."""
+        """Returns those of the cluster that this process has joined."""
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         return cls(
             int(sum(node.get("CPU", 0) for node in nodes)),
@@ -55,22 +56,25 @@ class Cluster(NamedTuple):
 def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
     """
     Joins a cluster while the `with` block runs, and yields the cluster's resources. A cluster that
-    this process has joined before is used, and not left at the end.
+    this process has joined before is used, and not left at the end. Raises `ConfigurationError` if
+    there is no cluster at the address, or an object store has no room for the weights.
 
     # Parameters
 
     address: The address of a cluster, such as `auto` or `HOST:6379`. `None` starts Ray on this
         machine alone, and ends it after the block.
     num_cpus: The CPUs of Ray if it is started here, by default all that this process may use.
-    weight_bytes: The bytes of the weights, which the object store must have room for.
-
-    # Raises
-
-    `ConfigurationError`: There is no cluster at the address, or an object store is too small.
     """
     joins = not ray.is_initialized()
     if joins and address is not None:
-        _join(address)
+        try:
+            ray.init(address=address, logging_level=logging.ERROR)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ConfigurationError(
+                f"no Ray cluster can be joined at {address} ({error}); if the cluster needs a "
+                "token, put it into ~/.ray/auth_token, and set RAY_AUTH_MODE=token before Ray is "
+                "imported"
+            ) from error
     elif joins:
         _start(num_cpus or num_cores(), weight_bytes + _STORE_BYTES)
     try:
@@ -80,16 +84,6 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
     finally:
         if joins:
             ray.shutdown()
-
-
-def _join(address: str) -> None:
-    try:
-        ray.init(address=address, logging_level=logging.ERROR)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ConfigurationError(
-            f"no Ray cluster can be joined at {address} ({error}); if the cluster needs a token, "
-            "put it into ~/.ray/auth_token, and set RAY_AUTH_MODE=token before Ray is imported"
-        ) from error
 
 
 def _start(num_cpus: int, store_bytes: int) -> None:
@@ -107,3 +101,55 @@ def _start(num_cpus: int, store_bytes: int) -> None:
             logging_level=logging.ERROR,
             _node_ip_address="127.0.0.1",
         )
+
+
+class SharedLayers(NamedTuple):
+    """
+    Holds `SentenceLayers`, the weights as NumPy arrays. Ray keeps such arrays once for all
+    processes of a machine, in its object store, but would copy tensors for each process.
+
+    # Parameters
+
+    settings: The arguments of `FrozenBiLm`.
+    arrays: The state dict.
+    batch_tokens: As for `SentenceLayers`.
+    """
+
+    settings: dict[str, Any]
+    arrays: dict[str, numpy.ndarray]
+    batch_tokens: int
+
+    @classmethod
+    def of(cls, layers: SentenceLayers) -> "SharedLayers":
+        """Takes the weights of a biLM that is on the CPU, and leaves its store out."""
+        bilm = layers.bilm
+        settings = {
+            "options": bilm.raw_options,
+            "state": bilm.state_name,
+            "dtype": bilm.asked_dtype,
+        }
+        arrays = {name: tensor.detach().numpy() for name, tensor in bilm.state_dict().items()}
+        return cls(settings, arrays, layers.batch_tokens)
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def open(self) -> SentenceLayers:
+        """
+        Opens the layers in a process of Ray: on its GPU or, without a GPU, on the CPU with one
+        thread. On a CPU, the biLM shares memory with `arrays`: do not write to its weights.
+        """
+        has_gpu = bool(ray.get_gpu_ids())
+        if not has_gpu:
+            # Ray assigns one CPU to each process.
+            one_thread()
+        bilm = FrozenBiLm(**self.settings)
+        with warnings.catch_warnings():
+            # PyTorch warns that the arrays of an object store cannot be written to.
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            tensors = {name: torch.from_numpy(array) for name, array in self.arrays.items()}
+        bilm.load_state_dict(tensors, assign=True)
+        bilm.requires_grad_(False).to("cuda" if has_gpu else "cpu").eval()
+        return SentenceLayers(bilm, self.batch_tokens)

@@ -6,8 +6,7 @@ import ray
 
 from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.embed.parts import EmbedPart, Part
-from elmo_tasks.embed.ray_cluster import joined
-from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
+from elmo_tasks.embed.ray_cluster import SharedLayers, joined
 
 # How often a part is computed again if its process or machine ends.
 _RETRIES = 4
@@ -17,22 +16,19 @@ def on_ray(
     address: str | None, num_processes: int | None, work: EmbedPart, parts: Iterable[Part]
 ) -> Iterator[int]:
     """
-    Yields what `work` returns for each part, computed in processes of Ray, on one machine or a
-    cluster. There is a process for each GPU or, without GPUs, for each CPU. Each machine has one
-    copy of the weights. If a process or a machine ends, Ray starts another process, which computes
-    the part again.
+    Yields what `work` returns for each part, computed in processes of Ray. If a process or a
+    machine ends, Ray starts another process, which computes the part again. Errors in a process are
+    raised here. Each machine has one copy of the weights.
 
     # Parameters
 
-    address: The address of a cluster, such as `auto` or `HOST:6379`. All machines need the same
-        version of this package and the same output folder. `None` starts Ray on this machine.
-    num_processes: The number of processes. `None` is the number of GPUs or CPUs.
+    address: As for `joined`. All machines need the same version of this package and the same output
+        folder.
+    num_processes: The number of processes, by default that of GPUs or, without GPUs, of CPUs.
 
     # Raises
 
-    `ConfigurationError`: The cluster cannot be joined, an object store is too small, or the number
-        of processes is less than 1 or larger than the number of GPUs or CPUs. Errors in a process
-        are raised here, too.
+    `ConfigurationError`: As for `joined`, or there are not as many GPUs or CPUs.
     """
     check_at_least("the number of processes", num_processes)
     if work.sentence_layers.bilm.store is not None:
@@ -42,7 +38,7 @@ def on_ray(
     if first is None:
         # Nothing is missing. Starting Ray would take seconds.
         return
-    shared = SharedBiLm.of(work.sentence_layers.bilm)
+    shared = SharedLayers.of(work.sentence_layers)
     with joined(address, num_processes, shared.num_bytes) as cluster:
         uses_gpus = cluster.num_gpus > 0
         most = cluster.num_gpus if uses_gpus else cluster.num_cpus
@@ -52,8 +48,7 @@ def on_ray(
                 f"Ray has {most} {'GPUs' if uses_gpus else 'CPUs'}: the number of processes must "
                 f"be from 1 to {most}, not {number}"
             )
-        layers = SharedLayers(ray.put(shared), work.sentence_layers.batch_tokens)
-        remote = ray.put((layers, work.write_file, work.parts, work.embedding, work.mix))
+        remote = ray.put((shared, work.write_file, work.parts, work.embedding, work.mix))
         options = {"num_gpus": 1} if uses_gpus else {"num_cpus": 1}
         actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **options)(_Worker)
         actors = [actor.remote() for _ in range(number)]
@@ -93,12 +88,12 @@ class _Worker:
     """Embeds one part after the other in a process of its own."""
 
     def __init__(self) -> None:
-        # Ray warns of object references in a constructor's arguments. So the references come with
-        # each part, in a list that Ray does not look into.
+        # Ray warns of references in a constructor's arguments, so they come with each part, in a
+        # list that Ray does not look into.
         self._work: EmbedPart | None = None
 
     def embed(self, remote: list[Any], part: Part) -> int:
         if self._work is None:
-            layers, *others = ray.get(remote[0])
-            self._work = EmbedPart(layers.open(), *others)
+            shared, *others = ray.get(remote[0])
+            self._work = EmbedPart(shared.open(), *others)
         return self._work(part)

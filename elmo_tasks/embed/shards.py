@@ -47,10 +47,7 @@ def write_shard(
 
 
 def read_manifest(folder: str | os.PathLike) -> dict[str, Any]:
-    """
-    Returns the manifest of a folder. Raises `ConfigurationError` if the folder has no manifest, and
-    so is not complete.
-    """
+    """Returns the manifest of a folder. Raises `ConfigurationError` if there is none yet."""
     try:
         with part_file(folder, MANIFEST) as path:
             return parse_json(path.read_text(encoding="utf-8"))
@@ -62,21 +59,9 @@ def read_manifest(folder: str | os.PathLike) -> dict[str, Any]:
 
 def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Array]]:
     """
-    Yields the sentences and vectors of a folder, in the order of the text and in bounded memory.
-
-    # Parameters
-
-    folder: A path or an address.
-
-    # Returns
-
-    `Iterator[tuple[int, list[str], numpy.ndarray]]`: The index of each sentence in the text, its
-        tokens, and its vectors in float16: shape (num_layers, tokens, dim), or for one layer
-        (tokens, dim).
-
-    # Raises
-
-    `ConfigurationError`: The folder is not complete.
+    Yields the sentences of a folder or address in the order of the text, in bounded memory: the
+    index of each in the text, its tokens, and its vectors in float16, shape (num_layers, tokens,
+    dim), or for one layer (tokens, dim). Raises `ConfigurationError` if the folder is not complete.
     """
     manifest = read_manifest(folder)
     names = vector_names(manifest["embedding"], manifest["num_layers"])
@@ -90,7 +75,8 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
                 for row, (index, words) in enumerate(zip(ids, tokens)):
                     shape = len(words), manifest["dim"]
                     layers = [rows[name][row].values.to_numpy().reshape(shape) for name in names]
-                    yield index, words, _stacked(layers, manifest["embedding"])
+                    stacked = numpy.stack(layers) if len(names) > 1 else layers[0]
+                    yield index, words, stacked
 
 
 def vector_names(embedding: str, num_layers: int) -> list[str]:
@@ -102,20 +88,9 @@ def vector_columns(
     embedding: str, num_layers: int, arrays: Iterable[Array]
 ) -> dict[str, pyarrow.Array]:
     """
-    Makes Arrow's columns of vectors in float16: one for each layer, or one with the name of the
-    embedding. The entry of a sentence is one flat list of its tokens' vectors, to be reshaped to
-    (tokens, dim).
-
-    # Parameters
-
-    embedding: One of `EMBEDDINGS`.
-    num_layers: The number of layers of the biLM, the token layer included.
-    arrays: The vectors of each sentence: shape (num_layers, tokens, dim) for the embedding `all`,
-        otherwise (tokens, dim).
-
-    # Raises
-
-    `ConfigurationError`: A value is too large for float16.
+    Makes Arrow's columns (see `vector_names`) of the arrays that `vectors` makes of each sentence.
+    An entry is one flat list of float16, to be reshaped to (tokens, dim). Raises
+    `ConfigurationError` if a value is too large for float16.
     """
     names = vector_names(embedding, num_layers)
     values: list[list[Array]] = [[] for _ in names]
@@ -135,7 +110,3 @@ def _lists(name: str, values: list[Array]) -> pyarrow.Array:
     ends = numpy.cumsum([0, *map(len, values)])
     kind = pyarrow.large_list(pyarrow.float16())
     return pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), pyarrow.array(flat), type=kind)
-
-
-def _stacked(layers: list[Array], embedding: str) -> Array:
-    return numpy.stack(layers) if embedding == "all" else layers[0]

@@ -19,8 +19,8 @@ WORD_FORMATS = ("text", "binary")
 # The number of words that are written by default.
 NUM_WORDS = 50_000
 
-# While words are counted, at most this many are in memory (about 100 MB), or 20 times `num_words`
-# if that is more. The rarest words are then dropped, as in word2vec.
+# While words are counted, at most this many (100 MB) or 20 times `num_words` are in memory; the
+# rarest words are then dropped, as in word2vec.
 _MAX_COUNTED = 10**6
 
 
@@ -33,9 +33,9 @@ def embed_words(
     num_words: int = NUM_WORDS,
 ) -> None:
     """
-    Writes one vector for each of the most frequent words of a text, the most frequent first. A
-    vector is the mean over the word's occurrences. Gensim and other tools read the file. Memory is
-    bounded by the number of words that are written. The file appears when it is whole.
+    Writes one vector for each of the most frequent words of a text, the most frequent first: the
+    mean over the word's occurrences. Memory is bounded by the number of words that are written. The
+    file, which Gensim and other tools read, appears when it is whole.
 
     # Parameters
 
@@ -44,10 +44,6 @@ def embed_words(
         half the width; the `top` layer; the `average` of all layers; or the encoder's `mix`.
     format (default `'text'`): `text`, a line for each word; or `binary`, float32 after each word.
     num_words (default `50_000`): The number of words.
-
-    # Raises
-
-    `ConfigurationError`: The text is empty, or the number of words is less than 1.
     """
     check_at_least("the number of words", num_words)
     with tqdm(unit=" tokens", desc="counting") as progress:
@@ -87,7 +83,6 @@ def _means(
     embedding: str,
     progress: tqdm,
 ) -> numpy.ndarray:
-    """Returns the mean vector of each word: shape (words, dim)."""
     rows = {word: row for row, word in enumerate(words)}
     needed, read = tee(sentence for sentence in sentences if not rows.keys().isdisjoint(sentence))
     numbers = torch.zeros(len(words), 1, dtype=torch.float64)

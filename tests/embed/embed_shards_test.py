@@ -57,27 +57,21 @@ def assert_same(found: list, expected: list) -> None:
         numpy.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("embedding", ["all", "top", "average", "mix"])
+@pytest.mark.parametrize("embedding", ["all", "top", "average", "mix", "concat"])
 def test_each_line_is_a_row_with_the_vectors_of_the_encoder(
     embedding: str, text: Path, tmp_path: Path
 ) -> None:
-    embedded(text, tmp_path / "out", embedding, mix=encoder().mix)
+    side_by_side = embedding == "concat"
+    mix = ElmoMix(3, "concat", dropout=0.0) if side_by_side else encoder().mix
+    embedded(text, tmp_path / "out", "mix" if side_by_side else embedding, mix=mix)
 
     found = rows(tmp_path / "out")
     lines = [line.split() for line in text.read_text(encoding="utf-8").splitlines()]
     assert [row[:2] for row in found] == list(enumerate(lines)) and len(found) == NUM_LINES
     for (_, _, written), layers in zip(found, encoder().layers(lines)):
-        expected = {"all": layers, "top": layers[2]}.get(embedding, layers.mean(dim=0)).numpy()
+        vectors = {"all": layers, "top": layers[2], "concat": torch.cat(layers.unbind(), dim=-1)}
+        expected = vectors.get(embedding, layers.mean(dim=0)).numpy()
         assert written.dtype == numpy.float16 and written.shape == expected.shape
-        numpy.testing.assert_allclose(written, expected, rtol=2**-10, atol=1e-5)
-
-
-def test_a_mix_of_layers_side_by_side_has_its_own_width(text: Path, tmp_path: Path) -> None:
-    embedded(text, tmp_path / "out", "mix", mix=ElmoMix(3, "concat", dropout=0.0))
-
-    lines = [line.split() for line in text.read_text(encoding="utf-8").splitlines()]
-    for (_, _, written), layers in zip(rows(tmp_path / "out"), encoder().layers(lines)):
-        expected = torch.cat(layers.unbind(), dim=-1)
         numpy.testing.assert_allclose(written, expected, rtol=2**-10, atol=1e-5)
 
 
@@ -223,11 +217,6 @@ def test_files_of_others_are_left_alone(text: Path, tmp_path: Path) -> None:
     assert os.listdir(out) == ["part-000000.parquet"]
 
 
-def test_an_address_that_cannot_be_opened_is_refused(text: Path) -> None:
-    with pytest.raises(ConfigurationError, match="foo://out cannot be opened: Protocol not known"):
-        embedded(text, "foo://out")
-
-
 def test_the_folder_may_be_at_an_address(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,17 +258,15 @@ def test_a_full_disk_loses_nothing(
 
 
 def test_what_cannot_be_embedded_is_refused(text: Path, tmp_path: Path) -> None:
+    large = ElmoMix(3, dropout=0.0)
+    large.gamma.data.fill_(1e6)
+    with pytest.raises(ConfigurationError, match="mix has a value beyond float16; write HDF5"):
+        embedded(text, tmp_path / "large", "mix", mix=large.eval())
+    with pytest.raises(ConfigurationError, match="foo://out cannot be opened: Protocol not known"):
+        embedded(text, "foo://out")
     with pytest.raises(ConfigurationError, match="must be 1 or more, not 0"):
         embedded(text, tmp_path / "out", part_tokens=0)
     text.write_text("", encoding="utf-8")
     with pytest.raises(ConfigurationError, match="has no line that can be embedded"):
         embedded(text, tmp_path / "out")
     assert not (tmp_path / "out" / "_manifest.json").exists()
-
-
-def test_a_value_beyond_float16_is_refused(text: Path, tmp_path: Path) -> None:
-    large = ElmoMix(3, dropout=0.0)
-    large.gamma.data.fill_(1e6)
-
-    with pytest.raises(ConfigurationError, match="mix has a value beyond float16; write HDF5"):
-        embedded(text, tmp_path / "out", "mix", mix=large.eval())

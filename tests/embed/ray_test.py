@@ -22,7 +22,7 @@ from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed_shards import embed_shards
 from elmo_tasks.embed.ray import embed
-from elmo_tasks.embed.ray_cluster import Cluster, joined
+from elmo_tasks.embed.ray_cluster import Cluster, SharedLayers, joined
 from elmo_tasks.embed.ray_engine import on_ray
 from elmo_tasks.embed.shards import read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -157,9 +157,7 @@ def test_a_store_is_refused(text: Path, tmp_path: Path) -> None:
 
 
 def test_processes_run_as_nice_as_this_one_and_share_the_weights(encoder: ElmoEncoder) -> None:
-    from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
-
-    shared = SharedLayers(ray.put(SharedBiLm.of(encoder.bilm)), 2048)
+    shared = ray.put(SharedLayers.of(encoder.layers))
 
     @ray.remote
     def look(shared: SharedLayers) -> tuple[int, list[bool]]:
