@@ -25,8 +25,7 @@ REGISTERING = {
     "vector_start window_loader",
     "metrics": "coref squad srl",
     "models": "bcn bidaf coref_resolver crf_tagger esim softmax_tagger srl_tagger text_classifier",
-    "modules": "alternating_lstm character_cnn gru lstm token_embedder truncated_normal "
-    "word_vectors",
+    "modules": "alternating_lstm character_cnn linear packed_encoder token_embedder word_vectors",
     "predictors": "classify coref evaluator language_model ner snli squad srl sst tag",
     "readers": "classify coref fraction indexers sentences snli squad srl sst tag tokenizers",
     "training": "checkpointer moving_average optimizers report trainer",

@@ -18,17 +18,14 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     """
     A faster form of AllenNLP's `alternating_lstm`, the interleaved highway LSTMs of He et al. 2017,
     section 2.2: layers that read a text forwards and backwards by turns. The weights have the same
-    names and the same initialization: orthogonal matrices, and a forget bias of 1. It is about
-    twice as fast on a CPU: it skips padding, and multiplies inputs and computes each weight's
-    gradient for all steps at once.
+    names and initialization. It is about twice as fast on a CPU: it skips padding, and multiplies
+    inputs and computes each weight's gradient for all steps at once.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_alternating_lstm".
 
     # Parameters
 
-    input_size: Width of the input.
-    hidden_size: Width of each layer.
-    num_layers: Number of layers. The first reads forwards.
+    hidden_size: Width of each of the `num_layers` layers. The first reads forwards.
     recurrent_dropout_probability (default `0.0`): Dropout on the recurrent state, with one mask for
         all steps of a text (Gal and Ghahramani 2016).
     """
@@ -52,14 +49,8 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
         self, inputs: torch.Tensor, mask: torch.Tensor, hidden_state: None = None
     ) -> torch.Tensor:
         """
-        # Parameters
-
-        inputs: Shape (batch, length, input_size).
-        mask (`torch.BoolTensor`): Shape (batch, length); padding is at the end.
-
-        # Returns
-
-        Shape (batch, length, hidden_size), zeros at padding.
+        Maps inputs of shape (batch, length, input_size) to (batch, length, hidden_size), zeros at
+        padding, which is at the end.
         """
         batch, length = mask.shape
         packing = Packing.of(mask.sum(dim=1), length)
@@ -78,7 +69,6 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
 
 
 def _run_layer(layer: AugmentedLstm, x: torch.Tensor, steps: Steps) -> torch.Tensor:
-    """Returns the states of one layer from its packed inputs, both of shape (tokens, width)."""
     state = layer.cell.state_linearity
     gates = trained_product(x, layer.cell.input_linearity.weight).to(state.weight.dtype)
     kept = None
@@ -109,16 +99,9 @@ class HighwaySteps(torch.autograd.Function):
         steps: Steps,
     ) -> torch.Tensor:
         """
-        # Parameters
-
-        gates: Shape (tokens, 6 * hidden_size), packed: the products of the inputs.
-        weight, bias: Shapes (5 * hidden_size, hidden_size) and (5 * hidden_size,).
-        kept: Shape (rows, hidden_size): the dropout mask, already scaled. By default nothing is
-            dropped.
-
-        # Returns
-
-        Shape (tokens, hidden_size), packed.
+        Returns the states, shape (tokens, hidden_size). The gates have shape (tokens, 6 *
+        hidden_size), weight and bias (5 * hidden_size, ...), and the scaled mask `kept` (rows,
+        hidden_size).
         """
         dim = weight.size(1)
         v = gates[:, 5 * dim :].contiguous()

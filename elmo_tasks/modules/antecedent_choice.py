@@ -10,13 +10,8 @@ from elmo_tasks.readers.coref_file import Span
 
 class CorefMention(NamedTuple):
     """
-    A mention of a cluster.
-
-    # Parameters
-
-    start, end: The mention has the words `start` to `end - 1` of the document.
-    antecedent: The antecedent's index in the cluster; `None` for the first mention.
-    probability: The antecedent's probability; `None` for the first mention.
+    A mention of a cluster: the document's `words[start:end]`, the index of its antecedent in the
+    cluster, and the antecedent's probability. The first mention has none of the latter two.
     """
 
     start: int
@@ -82,10 +77,7 @@ def _right(
 
 
 def cluster_labels(spans: Iterable[Sequence[int]], clusters: Sequence[Sequence[Span]]) -> list[int]:
-    """
-    Returns for each span the index of its cluster, or -1. If a span has several clusters, returns
-    the last.
-    """
+    """Returns for each span the index of its cluster, the last if it has several, or -1."""
     known = {span: index for index, cluster in enumerate(clusters) for span in cluster}
     return [known.get((start, end), -1) for start, end in spans]
 
@@ -94,8 +86,8 @@ def clusters_of(
     spans: Sequence[Sequence[int]], antecedents: Sequence[int], probabilities: Sequence[float]
 ) -> list[list[CorefMention]]:
     """
-    Returns the clusters of a document: the mentions that are linked with each other. The clusters
-    are in the order of their first mentions. A mention without links is in no cluster.
+    Returns the clusters of mentions that are linked with each other, in the order of their first
+    mentions. A mention without links is in no cluster.
     """
     clusters: list[list[CorefMention]] = []
     # For each mention: its cluster, and its index in the cluster.

@@ -126,10 +126,7 @@ class AntecedentScorer(torch.nn.Module):
             )
 
     def _features(self, genre: torch.Tensor) -> torch.Tensor:
-        """
-        Returns the features of pairs: a row for each group of distances, first for different
-        speakers, then for the same speaker.
-        """
+        """Returns a row for each group of distances, for different speakers, then for the same."""
         speaker, distance = self.speaker_embedding.weight, self.distance_embedding.weight
         return self.dropout(
             torch.cat(
@@ -143,7 +140,6 @@ class AntecedentScorer(torch.nn.Module):
         )
 
     def _rest(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Runs the layers of the network after its first linear layer."""
         network = self.feedforward
         layers = zip(network._linear_layers, network._activations, network._dropout)
         for index, (linear, activation, dropout) in enumerate(layers):

@@ -60,16 +60,8 @@ class BioPaths:
 
     def span_probabilities(self, spans: Sequence[Sequence[Entity]]) -> list[list[float]]:
         """
-        Computes the marginal probability of each span: the probability that exactly these tokens
-        have this role, summed over all tags of the other tokens.
-
-        # Parameters
-
-        spans: Spans of each sentence.
-
-        # Returns
-
-        A probability for each span.
+        Computes the marginal probability of each span of each sentence: the probability that
+        exactly these tokens have this role, summed over all tags of the other tokens.
         """
         rows = zip(self._logits.cpu(), self._sums_before().tolist(), self._sums_after().tolist())
         probabilities: list[list[float]] = []

@@ -62,13 +62,8 @@ class CharacterCnn(TokenEmbedder):
 
     def forward(self, token_characters: torch.Tensor) -> torch.Tensor:
         """
-        # Parameters
-
-        token_characters (`torch.LongTensor`): Shape (batch, length, characters), 0 for padding.
-
-        # Returns
-
-        Shape (batch, length, num_filters), zeros at padding.
+        Maps characters of shape (batch, length, characters), 0 for padding, to vectors of shape
+        (batch, length, num_filters), zeros at padding.
         """
         # A negative padding cuts the tokens.
         ids = pad(token_characters, (0, self.max_characters - token_characters.size(2)))
@@ -90,15 +85,8 @@ class CharacterCnn(TokenEmbedder):
         model_path: str = None,
     ) -> None:
         """
-        Adds a row for each character that was added to the vocabulary, as AllenNLP's
-        `--extend-vocab` asks for. No training has seen these characters, so each gets the vector of
-        the unknown character.
-
-        # Parameters
-
-        extended_vocab: The vocabulary of this embedder, with more characters at its end.
-        extension_pretrained_file: Must not be given, because characters have no pretrained vectors.
-        model_path: The name of this embedder in its model, which AllenNLP passes.
+        Adds a row for each character that was added at the end of the vocabulary, as AllenNLP's
+        `--extend-vocab` asks for: the vector of the unknown character.
         """
         if extension_pretrained_file is not None:
             raise ConfigurationError(
@@ -127,15 +115,6 @@ class DistinctCharactersEncoder(TokenCharactersEncoder):
     """
 
     def forward(self, token_characters: torch.Tensor) -> torch.Tensor:
-        """
-        # Parameters
-
-        token_characters (`torch.LongTensor`): Shape (batch, length, characters), 0 for padding.
-
-        # Returns
-
-        Shape (batch, length, output_dim).
-        """
         distinct, rows = distinct_rows(token_characters.flatten(0, 1))
         distinct = distinct.unsqueeze(0)
         # Shape: (distinct tokens, output_dim)

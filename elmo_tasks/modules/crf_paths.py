@@ -10,13 +10,9 @@ from elmo_tasks.readers.entities import Entity
 
 class BestPaths(NamedTuple):
     """
-    The k best paths of each sentence of a batch.
-
-    # Parameters
-
-    tags (`torch.LongTensor`): Shape (batch, k, length), the best path first, with arbitrary tags at
-        padding.
-    scores: Shape (batch, k). If a sentence has fewer than k paths, the rest is minus infinity.
+    The k best paths of each sentence of a batch, the best first: tags of shape (batch, k, length),
+    arbitrary at padding, and scores of shape (batch, k), minus infinity where there are fewer
+    paths.
     """
 
     tags: torch.Tensor
@@ -29,8 +25,7 @@ class CrfPaths:
     path has one tag for each token. Its score is the sum of its logits and transitions, and its
     probability is a softmax over the scores of all these paths.
 
-    This class decodes all sentences at the same time; AllenNLP's
-    `ConditionalRandomField.viterbi_tags` decodes them one by one.
+    All sentences are decoded at the same time; AllenNLP's `viterbi_tags` decodes them one by one.
 
     # Parameters
 
@@ -91,14 +86,9 @@ class CrfPaths:
 
         # Parameters
 
-        tags (`torch.LongTensor`): Shape (batch, length): a path through each sentence.
-        spans: The entities in each path.
+        tags, spans: A path through each sentence, shape (batch, length), and the entities in it.
         inside (`torch.BoolTensor`): Shape (tags,): whether a tag continues an entity. The token
             after an entity cannot have such a tag.
-
-        # Returns
-
-        A probability for each entity.
         """
         before, after = self._sums_before(), self._sums_after(inside)
         # The score of the path up to each token. Shape: (batch, length)

@@ -11,14 +11,9 @@ from elmo_tasks.readers.coref_file import Span
 
 class DocumentRun(NamedTuple):
     """
-    The consecutive sentences of a document that the model reads.
-
-    # Parameters
-
-    start: The index in the document of the first word of the run.
-    lengths: The number of words of each sentence.
-    speakers: The speaker of each word.
-    clusters: The gold clusters, with indices of words in the run.
+    The consecutive sentences of a document that the model reads: the index of their first word in
+    the document, the number of words of each, the speaker of each word, and the gold clusters, with
+    indices of words in the run.
     """
 
     start: int
@@ -68,12 +63,8 @@ def sentence_batches(
 ) -> Iterator[TextFieldTensors]:
     """
     Yields the sentences of all runs in their order, in batches of at most `max_tokens` tokens,
-    padding included. A longer sentence is a batch of its own.
-
-    # Parameters
-
-    tokens: The words of a document in each row.
-    runs: For each row, the sentences to read.
+    padding included. A longer sentence is a batch of its own. `tokens` have the words of a document
+    in each row, and the row has a run.
     """
     # Shape: (words of all runs, ...)
     words = {

@@ -1,5 +1,6 @@
 import torch
 from allennlp.modules import FeedForward
+from allennlp.nn import Initializer
 
 from elmo_tasks.kernels.trained_product import trained_product
 
@@ -24,3 +25,20 @@ def use_products(feedforward: FeedForward) -> None:
     """Makes the layers of a feed-forward network use `trained_product`, with the same weights."""
     for index, layer in enumerate(feedforward._linear_layers):
         feedforward._linear_layers[index] = Linear.like(layer)
+
+
+@Initializer.register("elmo_truncated_normal")
+class TruncatedNormal(Initializer):
+    """
+    Draws from a normal distribution around zero, cut off at two standard deviations, like
+    TensorFlow's `truncated_normal`.
+
+    Registered as an `Initializer` with name "elmo_truncated_normal". `std` is the standard
+    deviation before the cut.
+    """
+
+    def __init__(self, std: float) -> None:
+        self.std = std
+
+    def __call__(self, tensor: torch.Tensor, **kwargs) -> None:
+        torch.nn.init.trunc_normal_(tensor, std=self.std, a=-2 * self.std, b=2 * self.std)

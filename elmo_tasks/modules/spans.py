@@ -7,14 +7,9 @@ from torch.nn.functional import pad
 
 class BestSpans(NamedTuple):
     """
-    The most probable spans of each passage of a batch.
-
-    # Parameters
-
-    spans (`torch.LongTensor`): Shape (batch, num_best, 2): the indices of the first and the last
-        token, the most probable span first. If a passage has fewer spans, the last rows are spans
-        that end in padding, with probability 0.
-    probabilities: Shape (batch, num_best).
+    The most probable spans of each passage of a batch, the most probable first: the indices of the
+    first and the last token, shape (batch, num_best, 2), and the probabilities. If a passage has
+    fewer spans, the last ones end in padding, with probability 0.
     """
 
     spans: torch.Tensor
@@ -33,8 +28,7 @@ def best_spans(
 
     # Parameters
 
-    start_logits, end_logits: Shape (batch, length), finite.
-    mask (`torch.BoolTensor`): Shape (batch, length).
+    start_logits, end_logits, mask: Shape (batch, length); the logits are finite.
     max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
     num_best (default `1`): The number of spans to return for each passage; fewer if the padded
         length allows no more.

@@ -20,7 +20,7 @@ ELMO_INDEXER = "elmo"
 
 class EmbeddedText(NamedTuple):
     """
-    Holds a text's vectors for the input of an encoder, and ELMo_k for the encoder's output.
+    A text's vectors for the input of an encoder, and ELMo_k for the encoder's output.
 
     # Parameters
 
@@ -75,7 +75,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return self.words.get_output_dim() + self._place_dim(self.input_mix)
 
     def get_elmo_dim(self) -> int:
-        """Returns the width that `EmbeddedText.extend` adds."""
+        """Returns the width that `extend` adds."""
         return self._place_dim(self.output_mix)
 
     def mixes(self) -> dict[str, ElmoMix]:
@@ -94,14 +94,8 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 
     def forward(self, *texts: TextFieldTensors) -> list[EmbeddedText]:
         """
-        # Parameters
-
-        texts: One or more text fields of the instances. The biLM runs once for all of them; a
-            frozen biLM reads equal texts once.
-
-        # Returns
-
-        One embedded text per text field.
+        Embeds one or more text fields of the instances. The biLM runs once for all of them; a
+        frozen biLM reads equal texts once.
         """
         layers = self._layers(texts)
         return [self._embed(text, layer) for text, layer in zip(texts, layers)]
@@ -109,19 +103,14 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
     def _embed(self, text: TextFieldTensors, layers: torch.Tensor | None) -> EmbeddedText:
         mask = get_text_field_mask(text)
         x = self.words({name: ids for name, ids in text.items() if name != ELMO_INDEXER})
-        if layers is None:
-            return EmbeddedText(x, x.new_empty(*mask.shape, 0), mask)
-        if self.input_mix is not None:
+        if layers is not None and self.input_mix is not None:
             x = torch.cat([x, self.input_mix(layers, mask)], dim=-1)
-        if self.output_mix is None:
+        if layers is None or self.output_mix is None:
             return EmbeddedText(x, x.new_empty(*mask.shape, 0), mask)
         return EmbeddedText(x, self.output_mix(layers, mask), mask)
 
     def _layers(self, texts: Sequence[TextFieldTensors]) -> list[torch.Tensor | None]:
-        """
-        Runs the biLM once, and returns the layers of each text, shape (batch, num_layers, length,
-        dim).
-        """
+        """Returns the layers of each text, shape (batch, num_layers, length, dim)."""
         if self.bilm is None:
             return [None] * len(texts)
         char_ids = [_char_ids(text) for text in texts]
@@ -138,15 +127,12 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return from_fields(ElmoMix, fields, num_layers=self.bilm.num_layers)
 
     def _place_dim(self, mix: ElmoMix | None) -> int:
-        return (
-            0
-            if mix is None or self.bilm is None
-            else mix.get_output_dim(self.bilm.get_output_dim())
-        )
+        if mix is None or self.bilm is None:
+            return 0
+        return mix.get_output_dim(self.bilm.get_output_dim())
 
 
 def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
-    """Returns the layers of texts from their char ids of shape (texts, length, 50)."""
     distinct, rows = distinct_rows(char_ids.flatten(1))
     # Equal texts have different layers if the biLM has dropout or carries its state.
     if len(distinct) == len(char_ids) or bilm.trains or bilm.state_name == "carry":

@@ -40,13 +40,8 @@ class ElmoBiLmEmbedder(TokenEmbedder):
 
     def forward(self, elmo_tokens: torch.Tensor) -> torch.Tensor:
         """
-        # Parameters
-
-        elmo_tokens (`torch.LongTensor`): Char ids of shape (batch, ..., length, 50).
-
-        # Returns
-
-        Shape (batch, ..., length, width of ELMo_k), zeros at padding.
+        Maps char ids of shape (batch, ..., length, 50) to ELMo_k: shape (batch, ..., length,
+        width), zeros at padding.
         """
         layers, mask = self.bilm(elmo_tokens.flatten(0, -3))
         return self.mix(layers, mask).unflatten(0, elmo_tokens.shape[:-2])

@@ -54,15 +54,9 @@ class WordVectors(TokenEmbedder):
         model_path: str = None,
     ) -> None:
         """
-        Adds a row for each word that was added to the vocabulary, as AllenNLP's `--extend-vocab`
-        asks for. A word gets its vector from the file, if a file is given. Otherwise it gets the
-        row of its lower case or, if there is no such row, zeros.
-
-        # Parameters
-
-        extended_vocab: The vocabulary of this embedder, with more words at its end.
-        extension_pretrained_file: A file of vectors, as `pretrained_file`.
-        model_path: The name of this embedder in its model, which AllenNLP passes.
+        Adds a row for each word that was added at the end of the vocabulary, as AllenNLP's
+        `--extend-vocab` asks for: its vector from the file, if a file is given, or the row of its
+        lower case, or zeros.
         """
         num_rows, dim = self.weight.shape
         words = _words(extended_vocab, self._namespace)
@@ -81,7 +75,7 @@ def _words(vocab: Vocabulary, namespace: str) -> list[str]:
 
 
 def _rows(words: list[str], vectors: dict[str, numpy.ndarray], dim: int) -> torch.Tensor:
-    """Returns the vector of each word or of its lower case, or zeros: shape (words, dim)."""
+    """Returns the vector of each word or of its lower case, or zeros."""
     rows = torch.zeros(len(words), dim)
     for index, word in enumerate(words):
         vector = vectors.get(word, vectors.get(word.lower()))

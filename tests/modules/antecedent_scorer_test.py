@@ -6,7 +6,6 @@ import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.modules import FeedForward
 
-from elmo_tasks.modules import antecedent_scorer
 from elmo_tasks.modules.antecedent_scorer import AntecedentScorer, Mentions, PairProducts
 
 SPAN, FEATURE = 5, 3
@@ -73,15 +72,6 @@ def test_scores_are_those_of_the_network_by_hand(num_mentions: int, max_antecede
             if 0 < i - j <= max_antecedents:
                 expected = by_hand(pairs, mentions, i, j)
             assert scores[i, 1 + j] == pytest.approx(expected)
-
-
-def test_size_of_the_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs, mentions = scorer(10), some(40)
-    expected = matrix(pairs, mentions)
-
-    monkeypatch.setattr(antecedent_scorer, "_BLOCK", 7)
-
-    numpy.testing.assert_allclose(matrix(pairs, mentions), expected, atol=1e-12)
 
 
 def test_products_of_pairs_and_their_gradients_are_those_of_autograd() -> None:

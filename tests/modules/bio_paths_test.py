@@ -1,4 +1,4 @@
-"""The sequences of BIO tags against all sequences, and against AllenNLP."""
+"""The sequences of BIO tags against all sequences."""
 
 import itertools
 import math
@@ -6,25 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from allennlp.modules import ConditionalRandomField
-from allennlp.modules.conditional_random_field.conditional_random_field import allowed_transitions
-from allennlp.nn.util import viterbi_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_tasks.modules.bio_paths import BioPaths
-from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import Entity, read_entities
 
 TAGS = ["I-B", "O", "B-C-A", "B-B", "I-C-A"]
 
 
-def example(
-    lengths: list[int], seed: int, tags: list[str] = TAGS
-) -> tuple[torch.Tensor, torch.Tensor]:
+def example(lengths: list[int], seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(seed)
     mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
-    return 2 * torch.randn(*mask.shape, len(tags), dtype=torch.double), mask
+    return 2 * torch.randn(*mask.shape, len(TAGS), dtype=torch.double), mask
 
 
 def is_valid(tags: tuple[str, ...]) -> bool:
@@ -72,53 +66,6 @@ def test_confidence_is_the_share_of_the_sequences_that_have_the_span(
         for span, confidence in zip(spans[row], confidences[row], strict=True):
             having = sum(w for tags, w in weights.items() if span in read_entities(tags, "BIO"))
             assert confidence == pytest.approx(having / sum(weights.values()))
-
-
-def test_best_sequence_is_that_of_allennlp_and_of_a_crf_without_transitions() -> None:
-    tags = ["O", *(f"{prefix}-{role}" for role in "ABCDEFG" for prefix in "BI")]
-    logits, mask = example([9, 1, 14, 5], 0, tags)
-    names = dict(enumerate(tags))
-    transitions = torch.zeros(len(tags), len(tags)).fill_(-math.inf)
-    allowed = allowed_transitions("BIO", names)
-    for before, after in allowed:
-        if max(before, after) < len(tags):
-            transitions[before, after] = 0
-    start = torch.tensor([-math.inf if tag[0] == "I" else 0 for tag in tags])
-    crf = ConditionalRandomField(len(tags), allowed, include_start_end_transitions=False).double()
-    torch.nn.init.zeros_(crf.transitions)
-
-    best = BioPaths(tags, logits, mask).best()
-
-    by_crf = CrfPaths(crf, logits, mask).best().tags[:, 0]
-    for row, length in enumerate(mask.sum(dim=1).tolist()):
-        expected, _ = viterbi_decode(
-            logits[row, :length].float(), transitions, allowed_start_transitions=start
-        )
-        assert best[row, :length].tolist() == by_crf[row, :length].tolist() == expected
-
-
-def test_confidences_are_those_of_a_crf_without_transitions() -> None:
-    logits, mask = example([6, 2, 4], 1)
-    crf = ConditionalRandomField(
-        len(TAGS),
-        allowed_transitions("BIO", dict(enumerate(TAGS))),
-        include_start_end_transitions=False,
-    ).double()
-    torch.nn.init.zeros_(crf.transitions)
-    paths = BioPaths(TAGS, logits, mask)
-    best = paths.best()
-    spans = [
-        read_entities([TAGS[tag] for tag in row[live].tolist()], "BIO")
-        for row, live in zip(best, mask)
-    ]
-    inside = torch.tensor([tag[0] == "I" for tag in TAGS])
-
-    confidences = paths.span_probabilities(spans)
-
-    assert any(spans)
-    expected = CrfPaths(crf, logits, mask).span_probabilities(best, spans, inside)
-    for one, other in zip(confidences, expected, strict=True):
-        assert one == pytest.approx(other)
 
 
 def test_two_thousand_tokens_keep_their_probabilities() -> None:

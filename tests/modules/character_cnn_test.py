@@ -8,6 +8,7 @@ from allennlp.modules import TokenEmbedder
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.character_cnn import CharacterCnn
+from tests.helpers.gradients import results
 
 CHARACTERS = "abcdefg"
 VOCAB = Vocabulary({"token_characters": dict.fromkeys(CHARACTERS, 1)})
@@ -51,13 +52,6 @@ def test_vector_is_the_largest_window_that_begins_in_the_word(width: int) -> Non
         torch.testing.assert_close(vector, by_hand(cnn, word))
 
 
-def test_tokens_shorter_than_a_window_are_refused() -> None:
-    with pytest.raises(
-        ConfigurationError, match="max_characters must be at least the width .*, 5, not 3"
-    ):
-        CharacterCnn(VOCAB, embedding_dim=2, num_filters=5, width=5, max_characters=3)
-
-
 def test_padding_is_zeros() -> None:
     assert not built()(ids("bad", ""))[0, 1].any()
 
@@ -99,20 +93,16 @@ def test_new_characters_have_the_vector_of_the_unknown_one() -> None:
     assert new.max() == len(CHARACTERS) + 2
     assert torch.equal(cnn(new), before) and torch.equal(cnn(unknown), before)
     assert cnn.embedding.weight.requires_grad
-
-
-def test_vocabulary_without_new_characters_changes_nothing() -> None:
-    cnn = built()
     embedding = cnn.embedding
-
-    cnn.extend_vocab(VOCAB)
-
+    cnn.extend_vocab(vocab)
     assert cnn.embedding is embedding
 
 
-def test_file_of_vectors_for_characters_is_refused() -> None:
+def test_what_a_cnn_over_characters_cannot_use_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="words.cnn embeds characters .* got file.txt"):
         built().extend_vocab(VOCAB, "file.txt", model_path="words.cnn")
+    with pytest.raises(ConfigurationError, match="at least the width of a window, 5, not 3"):
+        built(5, 3)
 
 
 SETTINGS = {
@@ -131,14 +121,10 @@ def test_output_and_gradients_are_those_of_allennlps(dropout: float) -> None:
     )
     ours.load_state_dict(theirs.state_dict())
     words = torch.tensor([[1, 2, 3], [4, 5, 0], [1, 2, 3], [0, 0, 0], [8, 7, 0], [4, 5, 0]])
-    weights = torch.rand(2, 3, 4)
-    results = []
+    found = []
 
     for embedder in (theirs, ours):
         torch.manual_seed(0)
-        vectors = embedder(words.view(2, 3, 3))
-        (vectors * weights).sum().backward()
-        results.append([vectors, *(parameter.grad for parameter in embedder.parameters())])
+        found.append(results(embedder, words.view(2, 3, 3)))
 
-    for expected, result in zip(*results, strict=True):
-        torch.testing.assert_close(result, expected)
+    torch.testing.assert_close(*found)

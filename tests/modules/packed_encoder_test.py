@@ -4,8 +4,8 @@ import pytest
 import torch
 from allennlp.modules import Seq2SeqEncoder
 
-from elmo_tasks.modules.gru import ElmoGru
-from elmo_tasks.modules.lstm import ElmoLstm
+from elmo_tasks.modules.packed_encoder import ElmoGru, ElmoLstm
+from tests.helpers.gradients import results
 
 Pair = Callable[[int, int], tuple[Seq2SeqEncoder, Seq2SeqEncoder]]
 
@@ -30,19 +30,9 @@ def test_output_and_gradients_are_those_of_pytorchs(pair: Pair, lengths: list[in
     theirs, ours = pair(3, 5)
     # A batch may be padded to more than its longest text.
     mask = torch.arange(8) < torch.tensor(lengths).unsqueeze(1)
-    weights = torch.randn(len(lengths), 8, 10).double()
-    results = []
+    x = torch.randn(len(lengths), 8, 3).double()
 
-    for encoder in (theirs, ours):
-        x = torch.randn(
-            len(lengths), 8, 3, generator=torch.Generator().manual_seed(1), dtype=torch.double
-        ).requires_grad_()
-        h = encoder(x, mask)
-        (h * weights).sum().backward()
-        results.append([h, x.grad, *(parameter.grad for parameter in encoder.parameters())])
-
-    for expected, result in zip(*results, strict=True):
-        torch.testing.assert_close(result, expected)
+    torch.testing.assert_close(results(ours, x, mask), results(theirs, x, mask))
 
 
 def test_output_and_gradients_in_float32_are_those_of_pytorchs_up_to_rounding(pair: Pair) -> None:
@@ -50,23 +40,10 @@ def test_output_and_gradients_in_float32_are_those_of_pytorchs_up_to_rounding(pa
     # More rows and tokens than the products read at once, and steps of many numbers of rows.
     mask = torch.arange(20) < torch.arange(50).remainder(20).add(1).unsqueeze(1)
     x = torch.randn(50, 20, 6)
-    results = []
 
-    for encoder in (theirs, ours):
-        inputs = x.clone().requires_grad_()
-        h = encoder(inputs, mask)
-        h.square().mean().backward()
-        results.append([h, inputs.grad, *(parameter.grad for parameter in encoder.parameters())])
+    found, expected = results(ours, x, mask), results(theirs, x, mask)
 
-    for expected, result in zip(*results, strict=True):
-        torch.testing.assert_close(result, expected, atol=2e-6, rtol=1e-5)
-
-
-def test_text_of_a_thousand_tokens_is_read_without_a_gradient(pair: Pair) -> None:
-    theirs, ours = pair(2, 3)
-    x, mask = torch.randn(1, 1000, 2).double(), torch.ones(1, 1000, dtype=torch.bool)
-    with torch.no_grad():
-        torch.testing.assert_close(ours(x, mask), theirs(x, mask))
+    torch.testing.assert_close(found, expected, atol=2e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["elmo_gru", "elmo_lstm"])

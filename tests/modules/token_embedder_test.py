@@ -3,7 +3,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from allennlp.common import Params
 from allennlp.data import Batch, DatasetReader, Instance, Token, Vocabulary
@@ -94,19 +93,6 @@ def test_texts_in_lists_are_embedded_as_texts_alone() -> None:
         assert not vectors[1, 1:].any()
 
 
-@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3)])
-def test_char_ids_may_have_any_number_of_dimensions_before_the_text(shape: tuple) -> None:
-    embedder = ElmoBiLmEmbedder(make_bilm(*FIXTURE_FILES)).eval()
-    char_ids = torch.randint(1, 262, (*shape, 4, 50))
-    char_ids.flatten(0, -3)[0, 2:] = 0
-
-    vectors = embedder(char_ids)
-
-    assert vectors.shape == (*shape, 4, 32)
-    flat = embedder(char_ids.flatten(0, -3))
-    assert torch.equal(vectors.flatten(0, -3), flat)
-
-
 def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:
     bilm = make_bilm(*FIXTURE_FILES)
 
@@ -142,19 +128,6 @@ def read(folder: Path) -> list[Instance]:
 def make_classifier(embedder: dict[str, Any], instances: list[Instance]) -> Model:
     vocab = Vocabulary.from_instances(instances)
     return Model.from_params(params_of(classifier_config(embedder)), vocab=vocab)
-
-
-def test_a_classifier_predicts_as_with_allennlps_embedder(tmp_path: Path) -> None:
-    instances = read(tmp_path)
-    ours, theirs = (make_classifier(config, instances).eval() for config in (OURS, ALLENNLPS))
-    rest = {key: tensor for key, tensor in theirs.state_dict().items() if "_elmo." not in key}
-    assert rest
-    ours.load_state_dict(rest, strict=False)
-
-    answers = ours.forward_on_instances(instances)
-
-    for answer, expected in zip(answers, theirs.forward_on_instances(instances), strict=True):
-        assert answer["probs"] == pytest.approx(expected["probs"], abs=1e-5)
 
 
 def test_an_archive_predicts_after_the_weights_file_is_gone(tmp_path: Path) -> None:

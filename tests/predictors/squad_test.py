@@ -5,7 +5,7 @@ import pytest
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.modules import self_attention
+from elmo_tasks.modules import attention
 from elmo_tasks.predictors.squad import SquadPredictor
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.largest_tensor import LargestTensor
@@ -116,7 +116,7 @@ def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> 
 def test_a_long_passage_is_read_without_the_scores_of_all_pairs_at_once(
     predictor: SquadPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(self_attention, "_MAX_SCORES", 2**20)
+    monkeypatch.setattr(attention, "_MAX_SCORES", 2**20)
     passage = "The owl sleeps . " * 1000
 
     with LargestTensor() as largest:

@@ -1,0 +1,113 @@
+import math
+
+import torch
+from allennlp.nn.util import masked_softmax, min_value_of_dtype, weighted_sum
+
+# The number of scores held in memory at a time without gradients: 256 MB in float32.
+_MAX_SCORES = 2**26
+
+
+class TrilinearScore(torch.nn.Module):
+    """
+    Computes the attention score w1.p + w2.q + w3.(p * q) of all pairs of a row p and a row q (Seo
+    et al. 2017, section 2, equation 1), both of width `dim`. Three products avoid a tensor of shape
+    (batch, rows p, rows q, dim). There is no bias, because the softmax would cancel it.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.p = torch.nn.Linear(dim, 1, bias=False)
+        self.q = torch.nn.Linear(dim, 1, bias=False)
+        # Shape: (1, dim)
+        self.product = torch.nn.Parameter(torch.empty(1, dim))
+        # Clark and Gardner's code draws these vectors by Keras' `glorot_uniform`, which takes the
+        # width of a vector for both fans.
+        limit = math.sqrt(6 / (dim + dim))
+        for weight in (self.p.weight, self.q.weight, self.product):
+            torch.nn.init.uniform_(weight, -limit, limit)
+
+    def forward(self, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+        """Returns scores of shape (batch, rows p, rows q), for p and q (batch, rows, dim)."""
+        # Shape: (batch, 1, rows q)
+        of_q = self.q(q).transpose(1, 2)
+        return torch.baddbmm(of_q, p * self.product, q.transpose(1, 2)) + self.p(p)
+
+
+class BidirectionalAttention(torch.nn.Module):
+    """
+    The attention of BiDAF (Seo et al. 2017, section 2, layer 4) between a passage and a question:
+    [p; c2q; p * c2q; p * q2c]. c2q is the mean of the question's tokens, weighted by the attention
+    of each token of the passage. q2c is a mean of the passage's tokens, weighted by the softmax of
+    their best scores with any token of the question.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.score = TrilinearScore(dim)
+
+    def get_output_dim(self) -> int:
+        return 4 * self.score.product.size(1)
+
+    def forward(
+        self,
+        p: torch.Tensor,
+        q: torch.Tensor,
+        p_mask: torch.Tensor,
+        q_mask: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """
+        # Parameters
+
+        p, q: Shapes (batch, passage length, dim) and (batch, question length, dim).
+        p_mask, q_mask (`torch.BoolTensor`): Their first two dimensions.
+
+        # Returns
+
+        `torch.Tensor`: Shape (batch, passage length, 4 * dim).
+        `torch.Tensor`: The weights of c2q: shape (batch, passage length, question length).
+        """
+        # Shape: (batch, passage length, question length)
+        scores = self.score(p, q)
+        scores = scores.masked_fill(~q_mask.unsqueeze(1), min_value_of_dtype(scores.dtype))
+        weights = torch.softmax(scores, dim=-1)
+        # Shape: (batch, passage length, dim)
+        c2q = weights.bmm(q)
+        best = masked_softmax(scores.amax(dim=-1), p_mask, memory_efficient=True)
+        # Shape: (batch, 1, dim)
+        q2c = weighted_sum(p, best).unsqueeze(1)
+        return torch.cat([p, c2q, p * c2q, p * q2c], dim=-1), weights
+
+
+class SelfAttention(torch.nn.Module):
+    """
+    The attention of each token of a passage to the other tokens (Clark and Gardner 2017, section
+    3.1). The weights are a softmax over the trilinear scores and one learned null score. The null
+    score belongs to a vector of zeros. A token that finds nothing attends to this vector. No token
+    attends to itself.
+
+    # Parameters
+
+    null_logit (default `-1.0`): The initial value of the null score.
+    """
+
+    def __init__(self, dim: int, null_logit: float = -1.0) -> None:
+        super().__init__()
+        self.score = TrilinearScore(dim)
+        self.null_logit = torch.nn.Parameter(torch.tensor([null_logit]))
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Returns shape (batch, length, dim), as x has; the mask has shape (batch, length)."""
+        rows = x.size(1) if torch.is_grad_enabled() else max(1, _MAX_SCORES // mask.numel())
+        starts = range(0, x.size(1), rows)
+        return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)
+
+    def _found(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
+        """Computes what `rows` tokens, from token `start` on, find in the passage."""
+        # Shape: (batch, rows, length)
+        scores = self.score(x[:, start : start + rows], x)
+        itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)
+        hidden = itself | ~mask.unsqueeze(1)
+        scores = scores.masked_fill(hidden, min_value_of_dtype(scores.dtype))
+        # The sigmoid is the total weight of the tokens, about 0 if all tokens are hidden.
+        total = scores.logsumexp(dim=-1, keepdim=True)
+        return torch.sigmoid(total - self.null_logit) * torch.softmax(scores, dim=-1).bmm(x)
