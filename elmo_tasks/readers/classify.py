@@ -28,8 +28,8 @@ SEVERAL = "several_labels"
 @DatasetReader.register("elmo_classify")
 class ClassifyReader(TextReader):
     """
-    Reads texts with labels from tables (`.csv`, `.tsv`, `.parquet`), or from JSON lines (`.jsonl`);
-    see `read_records`. Rows without a word are left out and counted in the log.
+    Reads texts with labels from tables or JSON lines (see `read_records`). Rows without a word are
+    left out and counted in the log.
 
     An instance has the fields `tokens`, `label` and `metadata`, and `second` if a row has two
     texts. `metadata["sentences"]` has the words of each sentence of each text.
@@ -42,11 +42,8 @@ class ClassifyReader(TextReader):
     label (default `'label'`): The name of the column with the label.
     separator: The text between the labels of a row, which may then have several labels or none. In
         JSON and Parquet, the labels may also be a list. By default, a row has one label.
-    max_tokens: Only this many tokens of a text are read. By default all are.
-    max_sentence_tokens (default `100`): The biLM reads the sentences of a text one by one. Longer
-        sentences are cut into pieces of this many tokens.
-    language (default `'en'`): spaCy's code of the language. Its rules cut a text into sentences and
-        words.
+    max_tokens, max_sentence_tokens (default `100`), language (default `'en'`): As for
+        `TextSentences`.
     token_indexers: By default word ids under the name `tokens`.
     """
 
@@ -101,11 +98,8 @@ class ClassifyReader(TextReader):
         origin: str = "",
     ) -> Instance:
         """
-        # Parameters
-
-        texts: The sentences of each text. Raises `ValueError` if a text has no sentence.
-        label: The name of the label, or the names of several labels.
-        origin: The beginning of an error message: the file and the line.
+        Makes an instance of the sentences of each text. Raises `ValueError` if a text has none.
+        `origin` is the beginning of an error message: the file and the line.
         """
         if not all(texts):
             raise ValueError("a text must have at least one word")
@@ -121,7 +115,7 @@ class ClassifyReader(TextReader):
         return Instance(fields)
 
     def labels_of(self, values: dict[str, Any]) -> str | list[str]:
-        """Returns the label or labels of a row. Raises `ValueError` if the row has no label."""
+        """Returns the label or labels of a row. Raises `ValueError` if there is none."""
         value = values.get(self.label)
         if self.separator is not None:
             several = value if isinstance(value, list) else label_text(value).split(self.separator)
@@ -139,9 +133,7 @@ class ClassifyReader(TextReader):
 
 
 def label_text(value: Any) -> str:
-    """
-    Returns a label as text. Numbers and truth values are written as in JSON, and `None` as "".
-    """
+    """Returns a label as text: numbers and truth values as in JSON, and `None` as ""."""
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value).strip()

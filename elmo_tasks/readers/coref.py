@@ -11,7 +11,8 @@ from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.readers.coref_file import CorefDocument, Span, read_coref
+from elmo_tasks.common.text_files import at_line
+from elmo_tasks.readers.coref_file import Span, read_coref
 from elmo_tasks.readers.label_fields import GenreField
 from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, DocumentField, TextReader
 
@@ -30,22 +31,17 @@ class CorefReader(TextReader):
 
     # Parameters
 
-    columns: Names of all columns of the file, in their order (see `read_coref`). By default those
-        of CoNLL-2012.
+    columns: Names of all columns of the file (see `read_coref`); by default those of CoNLL-2012.
     genre_pattern (default `'([a-z]{2})/'`): A regular expression for the beginning of a document's
-        name. Its only group is the genre: by default two letters before a slash, as in CoNLL-2012.
-        A document whose name does not match has no genre. As a pattern may come with a stranger's
-        archive, it must be quick for any name: it may repeat no group, and have at most three of
-        `*`, `+`, `?`, `{` and `(?:`.
+        name, whose only group is the genre. A document whose name does not match has no genre. As a
+        pattern may come with a stranger's archive, it must be quick for any name: it may repeat no
+        group, and have at most three of `*`, `+`, `?`, `{` and `(?:`.
     singletons (default `False`): Whether clusters of only one mention are kept. The model predicts
         no such cluster, so those kept count as missed.
-    wrong_mentions (default `'refuse'`): What to do with a wrong mention. A mention is wrong if its
-        bracket is not closed or not opened in its sentence, or if its cluster has the same mention
-        already. With `skip`, the reader leaves wrong mentions out, and logs their number as a
-        warning. With `refuse`, the reader raises `ValueError`.
+    wrong_mentions (default `'refuse'`): Whether the reader refuses wrong mentions (see
+        `read_coref`), or with `skip` leaves them out, and logs their number as a warning.
     max_words (default `25000`): At most this many words in a document, to limit the model's memory.
-    language (default `'en'`): spaCy's code of the language. Its rules cut raw text into sentences
-        and tokens for predictors.
+    language (default `'en'`): spaCy's code of the language, by whose rules predictors cut raw text.
     token_indexers: By default word ids under the name `tokens`.
     """
 
@@ -78,10 +74,14 @@ class CorefReader(TextReader):
             for reason in document.left_out[: max(0, MAX_NAMED - left_out)]:
                 logger.warning("%s:%s; the mention is left out", file_path, reason)
             left_out += len(document.left_out)
-            try:
-                yield self._labelled(document)
-            except ValueError as error:
-                raise ValueError(f"{file_path}:{document.line_number}: {error}") from error
+            genre = self.genre_pattern.match(document.name)
+            with at_line(file_path, document.line_number):
+                yield self.text_to_instance(
+                    document.sentences,
+                    document.speakers,
+                    genre[1] if genre else None,
+                    document.clusters,
+                )
         if left_out:
             logger.warning("%s: %d wrong mentions are left out", file_path, left_out)
 
@@ -95,14 +95,11 @@ class CorefReader(TextReader):
         """
         # Parameters
 
-        sentences: At least one sentence, each of at least one word.
+        sentences: At least one sentence, each of at least one word. Raises `ValueError` if there
+            are more than `max_words` words.
         speakers: The speaker of each word. By default all words have the same speaker.
         genre: A genre of the training data; any other genre counts as no genre.
         clusters: The gold clusters. A mention `(start, end)` is the document's `words[start:end]`.
-
-        # Raises
-
-        `ValueError`: The document has more than `max_words` words.
         """
         num_words = sum(map(len, sentences))
         if num_words > self.max_words:
@@ -124,15 +121,6 @@ class CorefReader(TextReader):
                 "genre": GenreField(genre),
                 "metadata": MetadataField(metadata),
             }
-        )
-
-    def _labelled(self, document: CorefDocument) -> Instance:
-        genre = self.genre_pattern.match(document.name)
-        return self.text_to_instance(
-            document.sentences,
-            document.speakers,
-            genre[1] if genre else None,
-            document.clusters,
         )
 
 

@@ -21,17 +21,16 @@ _BRACKET = re.compile(r"(\()?([^()|]+)(\))?")
 
 class CorefDocument(NamedTuple):
     """
-    A document with its mentions.
+    A document, or a part of one, with its mentions.
 
     # Parameters
 
-    line_number: The line of `#begin document`, from 1.
-    name: The name in that line, such as `bc/cctv/00/cctv_0000`. Each part of a document counts as a
-        document, with the same name.
+    line_number, name: The line of `#begin document`, from 1, and the name in it, such as
+        `bc/cctv/00/cctv_0000`.
     sentences: At least one sentence, each of at least one word.
     speakers: The speaker of each word; empty strings if the file has no such column.
-    clusters: The clusters, each with the spans of its mentions in the order of their ends. A
-        cluster may have only one mention, mentions may cross, and clusters may share a span.
+    clusters: The spans of each cluster's mentions in the order of their ends. A cluster may have
+        only one mention, mentions may cross, and clusters may share a span.
     left_out: The line of each mention that was left out, and what is wrong with the mention.
     """
 
@@ -48,27 +47,23 @@ def read_coref(
 ) -> Iterator[CorefDocument]:
     """
     Yields the documents of a file in the format of CoNLL-2012. A document begins with a line
-    `#begin document (NAME); part 000` and ends with a line `#end document`. It has one token on
-    each line, and an empty line after each sentence. Any number of spaces and tabs separates two
-    columns. The file is UTF-8, may be compressed by gzip or xz, and is not held in memory.
+    `#begin document (NAME); part 000` and ends with a line `#end document`; between them, the
+    columns are read as `sentence_columns` says. The file is not held in memory.
 
     The column `coreference` has `(0` where a mention of cluster 0 begins, `0)` where it ends, `(0)`
     at a mention of one token, `|` between several of these, and `-` at all other tokens.
 
     # Parameters
 
-    file_path: A path or an address.
-    columns: Names of all columns, in their order; by default those of CoNLL-2012. `word`,
-        `coreference` and, if it is there, `speaker` are read. `roles` stands for any number of
-        columns.
-    skip_wrong (default `False`): Whether wrong mentions are left out: mentions with a bracket that
-        is unbalanced within its sentence, and mentions that their cluster has already.
+    columns: Names of all columns, of which `word`, `coreference` and, if it is there, `speaker` are
+        read.
+    skip_wrong (default `False`): Whether wrong mentions are left out: those with a bracket that is
+        unbalanced within its sentence, and those that their cluster has already.
 
     # Raises
 
-    `ValueError`: The file has no document; a document is empty or does not end; a line is outside
-        of the documents or has a wrong number of columns; or, without `skip_wrong`, a mention is
-        wrong. The message names file and line.
+    `ValueError`, which names file and line: There is no document, a document is empty or does not
+        end, a line is outside of the documents or has other columns, or a mention is wrong.
     """
     found = False
     for document in _documents(file_path):
@@ -81,8 +76,6 @@ def read_coref(
 
 
 class _Document(NamedTuple):
-    """The lines between `#begin document` and `#end document`, with their numbers."""
-
     line_number: int
     name: str
     title: str
@@ -160,7 +153,6 @@ class _Mentions:
         self._open: dict[str, list[tuple[int, int]]] = {}
 
     def add(self, line_number: int, word: int, bracket: str, value: str) -> None:
-        """Adds one of the brackets in a token's value."""
         match = _BRACKET.fullmatch(bracket)
         if match is None or not (match[1] or match[3]):
             raise ValueError(
@@ -178,13 +170,12 @@ class _Mentions:
             reason = f"{value!r:.80} closes {cluster:.80}, which is not open in the sentence"
             self._refuse(line_number, reason)
             return
-        start, _ = self._open[cluster].pop()
-        spans = self.clusters[cluster]
-        if (start, word + 1) in spans:
+        span = self._open[cluster].pop()[0], word + 1
+        if span in self.clusters[cluster]:
             reason = f"the cluster {cluster:.80} has the mention that ends here twice"
             self._refuse(line_number, reason)
         else:
-            spans.append((start, word + 1))
+            self.clusters[cluster].append(span)
 
     def end_sentence(self) -> None:
         for cluster, begun in self._open.items():

@@ -12,13 +12,9 @@ from elmo_tasks.readers.text_reader import sentences_of
 
 class DistinctTexts(Sequence[numpy.ndarray]):
     """
-    The distinct texts that a biLM would read from instances, each as char ids of shape (length,
-    50). Memory holds the char ids of each distinct word, and 4 bytes for each token of a text.
-
-    # Parameters
-
-    instances: Instances whose text fields have an ELMo indexer: `elmo_char_ids` or
-        `elmo_characters`.
+    The distinct texts that a biLM would read from instances whose text fields have an ELMo indexer
+    (`elmo_char_ids` or `elmo_characters`), each as char ids of shape (length, 50). Memory holds the
+    char ids of each distinct word, and 4 bytes for each token of a text.
     """
 
     def __init__(self, instances: Iterable[Instance]) -> None:

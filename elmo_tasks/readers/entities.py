@@ -15,12 +15,8 @@ _SYNONYMS = {"E": "L", "S": "U"}
 
 class Entity(NamedTuple):
     """
-    A named entity of a sentence, or an argument of a predicate.
-
-    # Parameters
-
-    type: A type such as PER, or a role such as ARG0; empty if the tags have no types.
-    start, end: The entity covers `tokens[start:end]`.
+    A named entity, `tokens[start:end]` of a sentence, or an argument of a predicate. Its type is
+    such as PER, or a role such as ARG0; empty if the tags have no types.
     """
 
     type: str
@@ -29,14 +25,7 @@ class Entity(NamedTuple):
 
 
 class TagError(ValueError):
-    """
-    Raised for tags that a scheme does not allow.
-
-    # Parameters
-
-    index: The index of the token with the wrong tag.
-    reason: The message.
-    """
+    """Raised for tags that a scheme does not allow, with the index of the token."""
 
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(reason)
@@ -49,15 +38,10 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
     # Parameters
 
-    tags: A tag for each token: `O`, or a prefix, a hyphen and a type. The hyphen and the type may
-        be missing. The scheme BIOUL accepts the prefixes of BIOES too.
-    scheme: `IOB1`, `BIO` or `BIOUL`. By default B and I are accepted in any order and read by the
-        rules of conlleval. A B begins an entity. An I begins an entity unless the tag before it has
-        the same type.
-
-    # Raises
-
-    `TagError`: The scheme does not allow the tags.
+    tags: A tag for each token: `O`, or a prefix, a hyphen and a type; or the prefix alone. scheme:
+    `IOB1`, `BIO` or `BIOUL`, for BIOES too. By default B and I are accepted in any order and
+        read by the rules of conlleval: a B begins an entity, and so does an I unless the tag before
+        it has the same type. Raises `TagError` if the scheme does not allow the tags.
     """
     begun: list[tuple[str, int]] = []
     ends: list[int] = []
@@ -81,13 +65,8 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
 def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
     """
-    Returns the tags of a sentence's tokens, from its entities.
-
-    # Parameters
-
-    entities: Entities that do not overlap.
-    length: Number of tokens of the sentence.
-    scheme: `BIO` or `BIOUL`.
+    Returns the tags of a sentence of `length` tokens, from entities that do not overlap. The scheme
+    is `BIO` or `BIOUL`.
     """
     tags = ["O"] * length
     for type_, start, end in entities:
@@ -99,7 +78,7 @@ def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str
 
 
 def has_ends(tags: Iterable[str]) -> bool:
-    """Returns whether the tags mark the ends of entities. Only the scheme BIOUL does."""
+    """Returns whether the tags mark the ends of entities, as only BIOUL does."""
     return any(split_tag(tag)[0] in ("U", "L") for tag in set(tags))
 
 

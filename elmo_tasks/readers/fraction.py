@@ -20,8 +20,7 @@ class FractionReader(DatasetReader):
     larger fraction contains a smaller one.
 
     The fraction applies to the items that the other reader passes to `shard_iterable`, such as the
-    trees of SST. A chosen tree keeps all its phrases. If the other reader does not shard its data
-    itself, the fraction applies to its instances.
+    trees of SST with all their phrases, or else to its instances.
 
     Registered as a `DatasetReader` with name "elmo_fraction".
 
@@ -55,9 +54,8 @@ class FractionReader(DatasetReader):
             has_chosen = True
             return self._choose(everything)
 
-        # The other reader must not shard: every process makes the same choice from all data, and
-        # AllenNLP then shards the chosen instances. Only a copy of the reader is changed, because
-        # another read may be using the reader at the same time.
+        # Every process makes the same choice from all data, and AllenNLP then shards the chosen
+        # instances. Only a copy of the reader is changed: another read may be using the reader.
         reader = copy.copy(self.reader)
         setattr(reader, "shard_iterable", choose)  # noqa: B010  mypy refuses a method
         yield from reader._read(file_path)
@@ -98,7 +96,6 @@ class RepeatedSampler(BatchSampler):
 
     # Parameters
 
-    sampler: The other sampler.
     times: Number of passes through the data in each epoch.
     """
 

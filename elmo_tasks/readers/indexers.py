@@ -34,7 +34,7 @@ class CharIdsIndexer(TokenIndexer):
         return {**self.__dict__, "_known": {}}
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
-        """Counts nothing, because characters need no vocabulary."""
+        """Counts nothing: characters need no vocabulary."""
 
     def get_empty_token_list(self) -> dict[str, list[str]]:
         return {"elmo_tokens": []}
@@ -68,12 +68,9 @@ class CharIdsIndexer(TokenIndexer):
 
 class WordIdIndexer(SingleIdTokenIndexer):
     """
-    AllenNLP's `single_id`, except that a word of a text is never padding. The word `@@PADDING@@`,
-    the name of padding in a vocabulary, gets the id of unknown words. AllenNLP's indexer gives this
-    word the id of padding, so models leave it out of the text.
-
-    Our readers use it wherever a config has a "single_id". It has the parameters of
-    `SingleIdTokenIndexer`.
+    AllenNLP's `single_id`, except that the word `@@PADDING@@`, the name of padding in a vocabulary,
+    gets the id of unknown words, not that of padding, with which models would leave it out of the
+    text. Our readers use it wherever a config has a "single_id".
     """
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:
@@ -110,16 +107,9 @@ class KnownCaseTokenIndexer(WordIdIndexer):
     (`only_include_pretrained_words`). Every word then has its own vector or the vector of its lower
     case, as with the embedder `elmo_word_vectors`, even if the training text lacks the word.
 
-    Registered as a `TokenIndexer` with name "elmo_known_case_id".
-
-    # Parameters
-
-    namespace (default `'tokens'`)
-    lowercase_tokens (default `False`): Whether every word is looked up in lower case.
+    Registered as a `TokenIndexer` with name "elmo_known_case_id". It has the parameters of
+    `SingleIdTokenIndexer`.
     """
-
-    def __init__(self, namespace: str = "tokens", lowercase_tokens: bool = False) -> None:
-        super().__init__(namespace, lowercase_tokens)
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
         """Counts a word, and also the word in lower case if it is different."""

@@ -20,11 +20,8 @@ GENRES = "genre_labels"
 
 class KnownLabelField(LabelField):
     """
-    A label. A label that the training data lacks is an error with file and line.
-
-    # Parameters
-
-    origin: The beginning of the error message: the file and the line.
+    A label. A label that the training data lacks is an error, whose message begins with `origin`:
+    the file and the line.
     """
 
     __slots__ = ["origin"]
@@ -39,14 +36,7 @@ class KnownLabelField(LabelField):
 
 
 class KnownLabelsField(MultiLabelField):
-    """
-    Any number of labels. A label that the training data lacks is an error with file and line.
-
-    # Parameters
-
-    namespace: The labels' namespace in the vocabulary.
-    origin: The beginning of the error message: the file and the line.
-    """
+    """Any number of labels, each known as that of `KnownLabelField`."""
 
     def __init__(self, labels: Sequence[str], namespace: str, origin: str) -> None:
         super().__init__(labels, label_namespace=namespace)
@@ -84,11 +74,9 @@ class TagsField(SequenceLabelField):
 
     # Parameters
 
-    tags: A tag for each token.
-    tokens: The sentence.
-    scheme: `BIO` or `BIOUL` for tags of spans. A vocabulary then counts all tags of the scheme for
-        each type that occurs, so that a model knows the tag I-PER, for example, even if no entity
-        in its training data had three tokens. By default any tag may follow any other.
+    scheme: `BIO` or `BIOUL` for tags of spans. A vocabulary then has all tags of the scheme for
+        each type that occurs, even if no entity of the training data had three tokens. By default
+        any tag may follow any other.
     origin: The file and the line of the first tag. With it, a tag that the vocabulary lacks is an
         error with file and line. By default such a tag is `UNKNOWN`, because data for validation
         may have rare tags or roles that the training data lacks.

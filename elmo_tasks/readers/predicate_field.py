@@ -16,13 +16,11 @@ class PredicateField(IndexField):
     """
     The index of a predicate in its sentence: a tensor of shape (1,).
 
-    For finding predicates in raw text, a vocabulary keeps two lists of words in lower case: words
-    that are mostly predicates in the training data, and words that mostly are not (see
-    `PredicateWords`).
+    For `PredicateWords`, a vocabulary keeps two lists of words in lower case: those that are mostly
+    predicates in the training data, and those that mostly are not.
 
     # Parameters
 
-    tokens: The sentence.
     others: The words of the sentence that are no predicates. Only one of the sentence's instances
         has them, so that each word counts once.
     """
@@ -36,25 +34,20 @@ class PredicateField(IndexField):
     def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
         # A vocabulary keeps the items whose count is at least 1.
         predicates, others = counter[_PREDICATES], counter[_OTHERS]
-        predicate = _form(self.sequence_field.tokens[self.sequence_index].text)
+        predicate = self.sequence_field.tokens[self.sequence_index].text.lower()
         predicates[predicate] += 1
         others[predicate] -= 1
-        for word in map(_form, self.others):
+        for word in map(str.lower, self.others):
             predicates[word] -= 1
             others[word] += 1
 
 
 class PredicateWords:
     """
-    Decides which words of raw text count as predicates, whatever their neighbours are.
-
-    A word in one of `PredicateField`'s two lists counts as the list says. Any other word counts as
-    a predicate if most of the listed words with the same last three letters are predicates.
-
-    # Parameters
-
-    vocab: The vocabulary of a model whose training data had instances of `PredicateField`. If it
-        lacks the list of words that are no predicates, no unlisted word counts as a predicate.
+    Decides which words of raw text count as predicates, whatever their neighbours are. A word in
+    one of `PredicateField`'s two lists counts as the list says. Any other word counts as a
+    predicate if most of the listed words with the same last three letters are predicates; but if
+    the vocabulary lacks the list of words that are none, it does not.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
@@ -67,8 +60,7 @@ class PredicateWords:
         }
 
     def indices(self, words: Sequence[str]) -> list[int]:
-        """Returns the indices of the words that count as predicates."""
-        return [index for index, word in enumerate(words) if self._is_predicate(_form(word))]
+        return [index for index, word in enumerate(words) if self._is_predicate(word.lower())]
 
     def _is_predicate(self, word: str) -> bool:
         if word in self._predicates or word in self._others:
@@ -77,9 +69,4 @@ class PredicateWords:
 
 
 def _ending(word: str) -> str:
-    """Returns the last three letters of a longer word, or "" for a short word."""
     return word[-_ENDING:] if len(word) > _ENDING else ""
-
-
-def _form(word: str) -> str:
-    return word.lower()

@@ -17,9 +17,8 @@ from elmo_tasks.readers.text_reader import TextReader, sentences_of
 class SentencesReader(TextReader):
     """
     Reads the text for a language model: one sentence on each line, its tokens separated by blanks.
-    A path may be a glob pattern, and files may be compressed by gzip or xz. The text is not held in
-    memory. With `max_instances`, all workers and ranks together read only the first
-    `max_instances` lines.
+    A path may be a glob pattern. The text is not held in memory. With `max_instances`, all workers
+    and ranks together read only the first `max_instances` lines.
 
     With `reader`, the sentences are the distinct texts of that reader's instances. So a biLM can be
     trained further on the text of a task (Peters et al. 2018, supplement A.1).
@@ -59,15 +58,13 @@ class SentencesReader(TextReader):
         self, file_path: str, files_order: Iterable[int] = (), shard: bool = True
     ) -> Iterator[list[str]]:
         """
-        Yields the sentences of the file or files, without boundaries. At the end, logs how many
-        lines were empty and how many were cut.
+        Yields the sentences of a path, an address or a glob pattern, without boundaries. At the
+        end, logs how many lines were empty and how many were cut.
 
         # Parameters
 
-        file_path: A path, an address or a glob pattern.
         files_order: The order of the pattern's files, as indices. Ignored with `max_instances`.
-        shard (default `True`): Whether a worker or distributed process reads only its share of the
-            lines.
+        shard (default `True`): Whether a worker or process reads only its share of the lines.
         """
         lines: Iterator[str] = islice(self._lines(file_path, files_order), self.max_instances)
         if shard:
@@ -76,8 +73,8 @@ class SentencesReader(TextReader):
 
     def check(self, file_path: str) -> None:
         """
-        Raises an error, such as `FileNotFoundError`, if there is no text to read. With `reader`,
-        reads the task's texts, and keeps them for the first epoch.
+        Raises an error if there is no text to read. With `reader`, reads the task's texts, and
+        keeps them for the first epoch.
         """
         if self.reader is None:
             corpus_files(file_path)
@@ -94,7 +91,6 @@ class SentencesReader(TextReader):
             yield from read_lines(paths[index])
 
     def _task_texts(self, reader: DatasetReader, file_path: str) -> list[str]:
-        """Returns the distinct texts of a task's file, and keeps them for the next epoch."""
         if file_path not in self._texts:
             found = {
                 " ".join(token.ensure_text() for token in tokens): None

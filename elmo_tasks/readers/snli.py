@@ -29,8 +29,7 @@ class SnliReader(TextReader):
     """
     Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) in both
     official formats: a JSON object on each line, or columns separated by tabs with their names on
-    the first line. The reader needs the field `gold_label` and the two fields with the tokens.
-    Pairs without a gold label (`-`) are dropped and counted in the log.
+    the first line. Pairs without a gold label (`-`) are dropped and counted in the log.
 
     An instance has the fields `premise`, `hypothesis`, `label` and `metadata`, whose
     `premise_tokens` and `hypothesis_tokens` are the words.
@@ -71,10 +70,8 @@ class SnliReader(TextReader):
         self, premise: list[Token], hypothesis: list[Token], label: str | None = None
     ) -> Instance:
         """
-        # Parameters
-
-        premise, hypothesis: At least one token each.
-        label: `entailment`, `neutral` or `contradiction`.
+        Makes an instance of two texts of at least one token, with the label `entailment`, `neutral`
+        or `contradiction`.
         """
         texts = {"premise": premise, "hypothesis": hypothesis}
         fields: dict[str, Field] = {}

@@ -13,16 +13,11 @@ _MAX_STRINGS = 200_000
 
 def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
     """
-    Returns a pipeline with spaCy's own rules for a language. Calls share a pipeline until it has
-    seen 200,000 distinct tokens. The next call makes a new pipeline, so the memory of a long
+    Returns a pipeline with spaCy's own rules for a language, given by its code, and with
+    `with_sentences` its `sentencizer`. Raises `ConfigurationError` if spaCy has no rules for it.
+
+    Calls share a pipeline until it has seen 200,000 distinct tokens, so the memory of a long
     process does not grow. Documents of the old pipeline stay valid.
-
-    # Parameters
-
-    language: spaCy's code of the language. Raises `ConfigurationError` if spaCy has no rules for
-        it.
-    with_sentences (default `False`): Whether the pipeline also cuts a text into sentences, by
-        spaCy's `sentencizer`.
     """
     pipeline = _pipeline(language, with_sentences)
     if len(pipeline.vocab.strings) > _MAX_STRINGS:
@@ -52,24 +47,15 @@ def _pipeline(language: str, with_sentences: bool) -> Language:
 
 def split_sentences(text: str, language: str = "en") -> list[Span]:
     """
-    Cuts raw text into sentences at their final punctuation, with spaCy's `sentencizer`.
-
-    # Parameters
-
-    language (default `'en'`): spaCy's code of the language. Its rules cut the text into tokens.
-
-    # Returns
-
-    The sentences. Sentences of white space alone are left out.
+    Cuts raw text into sentences at their final punctuation, with spaCy's `sentencizer`. Sentences
+    of white space alone are left out.
     """
     sentences = blank_pipeline(language, with_sentences=True)(text).sents
     return [sentence for sentence in sentences if sentence.text.strip()]
 
 
 def tokenized_sentences(text: str, language: str = "en") -> list[str]:
-    """
-    Returns the sentences of raw text. Each is a string of its tokens with a blank between them.
-    """
+    """Returns the sentences of raw text, each as its tokens with a blank between them."""
     return [
         " ".join(token.text for token in sentence if not token.is_space)
         for sentence in split_sentences(text, language)

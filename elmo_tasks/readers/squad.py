@@ -21,10 +21,9 @@ logger = logging.getLogger(__name__)
 class SquadReader(TextReader):
     """
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
-    question are the first and the last token that overlap its answer. If a question has several
-    answers, the most frequent one counts. Questions that version 2.0 marks as impossible are left
-    out. At the end, the reader logs how many questions were left out and why, and how many answers
-    are not whole tokens.
+    question are the first and the last token that overlap its answer, of several the most frequent
+    one. Questions that version 2.0 marks as impossible are left out. At the end, the reader logs
+    how many questions were left out and why, and how many answers are not whole tokens.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
@@ -68,9 +67,10 @@ class SquadReader(TextReader):
             except ValueError as error:
                 raise ValueError(f"{file_path}: {question.path}: {error}") from error
             if instance is not None:
-                counts["read"] += 1
+                counts["questions read"] += 1
                 yield instance
-        logger.info("%s: %s", file_path, _describe(counts))
+        said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        logger.info("%s: %s", file_path, said)
 
     def text_to_instance(
         self,
@@ -82,13 +82,9 @@ class SquadReader(TextReader):
         max_passage_tokens: int = None,
     ) -> Instance:
         """
-        # Parameters
-
-        question, passage: Raw text. Raises `ValueError` if it has no word.
-        id: The question's id in its file.
-        answers: Raw texts of the gold answers, for the metric.
-        span: First and last token of the answer.
-        max_passage_tokens: The passage is cut to this many tokens.
+        Makes an instance of raw text. Raises `ValueError` if the question or the passage has no
+        word. `answers` are raw texts for the metric, `span` is the first and last token of the
+        answer, and the passage is cut to `max_passage_tokens`.
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:
@@ -117,7 +113,7 @@ class SquadReader(TextReader):
     def _labelled(self, question: Question, counts: Counter[str]) -> Instance | None:
         """Returns the instance of a question, or `None` if the question is left out."""
         if question.is_impossible:
-            counts["impossible"] += 1
+            counts["impossible questions left out"] += 1
             return None
         if not question.answers:
             raise ValueError(
@@ -126,12 +122,12 @@ class SquadReader(TextReader):
             )
         spans = self._spans(question, counts)
         if not spans:
-            counts["without a right answer"] += 1
+            counts["questions without a right answer left out"] += 1
             return None
         limit = self.max_passage_tokens
         within = [span for span in spans if limit is None or span[1] < limit]
         if not within:
-            counts["answered beyond max_passage_tokens"] += 1
+            counts["questions answered beyond max_passage_tokens left out"] += 1
             return None
         return self.text_to_instance(
             question.question,
@@ -153,7 +149,7 @@ class SquadReader(TextReader):
             if not answer.is_in(question.passage) or span is None:
                 self._count_wrong(question, answer.text, answer.start, counts)
             else:
-                counts["not whole tokens"] += passage.text_of(*span) != answer.text
+                counts["answers are not whole tokens"] += passage.text_of(*span) != answer.text
                 spans.append(span)
         return spans
 
@@ -164,16 +160,6 @@ class SquadReader(TextReader):
         )
         if self.wrong_answers == "refuse":
             raise ValueError(complaint)
-        counts["wrong answers"] += 1
-        if counts["wrong answers"] <= MAX_NAMED:
+        counts["wrong answers left out"] += 1
+        if counts["wrong answers left out"] <= MAX_NAMED:
             logger.warning("%s: %s; the answer is left out", question.path, complaint)
-
-
-def _describe(counts: Counter[str]) -> str:
-    reasons = ("impossible", "without a right answer", "answered beyond max_passage_tokens")
-    left_out = ", ".join(f"{counts[reason]:,} {reason}" for reason in reasons)
-    return (
-        f"{counts['read']:,} questions read; questions left out: {left_out}; "
-        f"{counts['wrong answers']:,} wrong answers left out; "
-        f"{counts['not whole tokens']:,} answers are not whole tokens"
-    )

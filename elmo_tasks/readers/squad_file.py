@@ -12,12 +12,8 @@ from elmo_tasks.common.json_text import parse_json
 
 class Answer(NamedTuple):
     """
-    An answer to a question.
-
-    # Parameters
-
-    text: The text, which should be a part of the passage.
-    start: The offset of the answer's first character in the passage (`answer_start`).
+    An answer to a question: its text, and the offset of its first character in the passage
+    (`answer_start`).
     """
 
     text: str
@@ -35,8 +31,6 @@ class Question(NamedTuple):
     # Parameters
 
     id: An id that no other question of the file has.
-    question, passage: Raw text.
-    answers: The answers; empty if the file has none.
     is_impossible: Whether the file says that the passage does not answer the question.
     path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
     """
@@ -51,14 +45,9 @@ class Question(NamedTuple):
 
 class Passage(NamedTuple):
     """
-    A passage's raw text with the positions of its tokens. It converts between character offsets and
-    tokens. Offsets count the characters of a Python string, with exclusive ends. A span of tokens
-    includes its last token, as in the labels of a question.
-
-    # Parameters
-
-    text: The raw text.
-    starts, ends: The character offsets of each token.
+    A passage's raw text with the character offsets at which its tokens start and end. Offsets count
+    the characters of a Python string, with exclusive ends. A span of tokens includes its last
+    token, as in the labels of a question.
     """
 
     text: str
@@ -82,7 +71,6 @@ class Passage(NamedTuple):
         return self.starts[first], self.ends[last]
 
     def text_of(self, first: int, last: int) -> str:
-        """Returns the raw text from token `first` to token `last`."""
         start, end = self.characters_of(first, last)
         return self.text[start:end]
 
@@ -90,7 +78,7 @@ class Passage(NamedTuple):
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """
     Returns the questions of a file in SQuAD's format. Raises `ValueError` with the file, and the
-    location in the JSON such as `data[0].paragraphs[2]`, if the file has another format.
+    line or the path in the JSON, if it has another format.
     """
     with open(local_path(file_path), "rb") as file:
         content = file.read()
@@ -115,12 +103,8 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 def parse_squad(content: Any) -> list[Question]:
     """
     Returns the questions in the content of a file. An article may have no paragraphs, and a
-    paragraph no questions.
-
-    # Raises
-
-    `ValueError`: The content has another shape, a passage or a question has no word, or two
-        questions have the same id. The message names the path in the JSON.
+    paragraph no questions. Raises `ValueError` with the path in the JSON if the content has another
+    shape, a passage or a question has no word, or two questions have the same id.
     """
     paths: dict[str, str] = {}
     questions = []
@@ -136,56 +120,46 @@ def parse_squad(content: Any) -> list[Question]:
 
 def _questions(content: Any) -> Iterator[Question]:
     for article_path, article in _list(content, "data", ""):
-        for paragraph_path, paragraph in _list_if_any(article, "paragraphs", article_path):
-            qas = list(_list_if_any(paragraph, "qas", paragraph_path))
+        for paragraph_path, paragraph in _list(article, "paragraphs", article_path, False):
+            qas = list(_list(paragraph, "qas", paragraph_path, False))
             passage = _text(paragraph, "context", paragraph_path) if qas else ""
             for path, qa in qas:
                 yield Question(
                     id=_get(qa, "id", str, path),
                     question=_text(qa, "question", path),
                     passage=passage,
-                    answers=list(_answers(qa, path)),
+                    answers=[
+                        Answer(_get(each, "text", str, at), _get(each, "answer_start", int, at))
+                        for at, each in _list(qa, "answers", path, False)
+                    ],
                     is_impossible="is_impossible" in qa and _get(qa, "is_impossible", bool, path),
                     path=path,
                 )
-
-
-def _answers(qa: dict[str, Any], qa_path: str) -> Iterator[Answer]:
-    if "answers" in qa:
-        for path, answer in _list(qa, "answers", qa_path):
-            yield Answer(
-                text=_get(answer, "text", str, path),
-                start=_get(answer, "answer_start", int, path),
-            )
 
 
 _NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
 
 
 def _get(parent: Any, key: str, kind: type, path: str) -> Any:
-    """Returns the value of a key. Raises `ValueError` if it is missing or has another type."""
     where = f"{path}." if path else ""
     if not isinstance(parent, dict) or key not in parent:
         raise ValueError(
-            f"{path or 'the file'}: expected an object with {key!r}, but got {_shown(parent)}"
+            f"{path or 'the file'}: expected an object with {key!r}, but got {parent!r:.80}"
         )
     value = parent[key]
     # `isinstance` would take `true` for an int.
     if type(value) is not kind:
-        raise ValueError(f"{where}{key}: expected {_NAMES[kind]}, but got {_shown(value)}")
+        raise ValueError(f"{where}{key}: expected {_NAMES[kind]}, but got {value!r:.80}")
     return value
 
 
-def _list(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
+def _list(parent: Any, key: str, path: str, required: bool = True) -> Iterator[tuple[str, Any]]:
     """Yields the path, such as `data[0].paragraphs[2]`, and the value of each element of a list."""
+    if not required and isinstance(parent, dict) and key not in parent:
+        return
     where = f"{path}.{key}" if path else key
     for index, element in enumerate(_get(parent, key, list, path)):
         yield f"{where}[{index}]", element
-
-
-def _list_if_any(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
-    """Does what `_list` does, but yields nothing if the key is missing."""
-    return iter(()) if isinstance(parent, dict) and key not in parent else _list(parent, key, path)
 
 
 def _text(parent: Any, key: str, path: str) -> str:
@@ -193,10 +167,3 @@ def _text(parent: Any, key: str, path: str) -> str:
     if not text.strip():
         raise ValueError(f"{path}.{key}: there is no word in {text!r}")
     return text
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"an object with {', '.join(map(repr, list(value)[:10])) or 'nothing'}"
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}..."

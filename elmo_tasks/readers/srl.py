@@ -1,6 +1,7 @@
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField
@@ -8,12 +9,36 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
-from elmo_tasks.readers.entities import write_tags
+from elmo_tasks.common.records import Record, read_records
+from elmo_tasks.readers.entities import Entity, write_tags
 from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.predicate_field import PredicateField
-from elmo_tasks.readers.srl_file import Predicate, read_srl
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
+
+# The value of the column `predicate` at tokens that are no predicate.
+_NO_PREDICATE = "-"
+
+# Brackets that open before the star, and brackets that close behind it.
+_BRACKETS = re.compile(r"((?:\([^()*]+)*)\*((?:[^()*]*\))*)")
+
+
+class Predicate(NamedTuple):
+    """
+    A predicate of a sentence: the index of its token, and its arguments in their order. They do not
+    overlap. The role V is the predicate itself, `C-` continues an argument, `R-` refers to one.
+    """
+
+    position: int
+    arguments: list[Entity]
+
+
+class SrlSentence(NamedTuple):
+    """A sentence, the line of its first token, and its predicates in the order of their tokens."""
+
+    line_number: int
+    words: list[str]
+    predicates: list[Predicate]
 
 
 @DatasetReader.register("elmo_srl")
@@ -30,11 +55,9 @@ class SrlReader(TextReader):
 
     # Parameters
 
-    columns: Names of all columns of the file, in their order (see `read_srl`). By default those of
-        CoNLL-2012.
+    columns: Names of all columns of the file (see `read_srl`); by default those of CoNLL-2012.
     token_indexers: By default word ids under the name `tokens`.
-    tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the files are
-        tokenized already.
+    tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
     """
 
     def __init__(
@@ -55,20 +78,12 @@ class SrlReader(TextReader):
             yield from self._instances(tokens, sentence.predicates, labelled=True)
 
     def text_to_instance(self, tokens: list[Token], predicate: int) -> Instance:
-        """
-        # Parameters
-
-        tokens: At least one token.
-        predicate: The index of the predicate.
-        """
+        """Makes an instance of at least one token and the index of the predicate."""
         (instance,) = self.text_to_instances(tokens, [predicate])
         return instance
 
     def text_to_instances(self, tokens: list[Token], predicates: Sequence[int]) -> list[Instance]:
-        """
-        Returns an instance for each predicate of a sentence. `predicates` has the predicates'
-        indices.
-        """
+        """Returns an instance for each predicate of a sentence, given by their indices."""
         without_arguments = [Predicate(index, []) for index in predicates]
         return list(self._instances(tokens, without_arguments, labelled=False))
 
@@ -93,3 +108,108 @@ class SrlReader(TextReader):
             yield Instance(fields)
             # Only the sentence's first instance has the other words, so that each word counts once.
             others = []
+
+
+def read_srl(
+    file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
+) -> Iterator[SrlSentence]:
+    """
+    Yields the sentences of a file with semantic roles in columns, such as those of CoNLL-2012 and
+    CoNLL-2005. The file is read as `sentence_columns` says, and it is not held in memory.
+
+    The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
+    and `)` behind the star ends it.
+
+    # Parameters
+
+    columns: Names of all columns, of which three are read: `word`; `predicate`, which is `-` unless
+        the token is a predicate; and `roles`, which stands for one column for each predicate of the
+        sentence, in the order of the predicates.
+
+    # Raises
+
+    `ValueError`, which names file and line: There is no sentence or no predicate, a line has other
+        columns than its sentence, columns of roles than predicates, or brackets do not fit.
+    """
+    num_sentences = num_predicates = 0
+    for record in read_records(file_path, "columns", columns):
+        sentence = _sentence(record)
+        num_sentences += 1
+        num_predicates += len(sentence.predicates)
+        yield sentence
+    if num_sentences == 0:
+        raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
+    if num_predicates == 0:
+        raise ValueError(
+            f"{file_path}:1: there is no predicate: the column predicate is {_NO_PREDICATE} "
+            "everywhere"
+        )
+
+
+def _sentence(record: Record) -> SrlSentence:
+    words, predicates = record.values["word"], record.values["predicate"]
+    rows: list[list[str]] = record.values[ROLES]
+    for row, values in enumerate(rows):
+        if len(values) != len(rows[0]):
+            _refuse(
+                record,
+                row,
+                f"expected {len(rows[0])} columns of roles, as on the first line of the sentence, "
+                f"but got {len(values)}: {' '.join(values)!r:.80}",
+            )
+    tokens = [row for row, value in enumerate(predicates) if value != _NO_PREDICATE]
+    roles = list(zip(*rows))
+    if not tokens and all(set(column) == {"*"} for column in roles):
+        # Some files have a column of roles even if a sentence has no predicate.
+        roles = []
+    if len(tokens) != len(roles):
+        _refuse(
+            record,
+            tokens[-1] if tokens else 0,
+            f"the sentence has {len(tokens)} predicates (tokens whose column predicate is not "
+            f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each predicate",
+        )
+    found = [Predicate(token, _spans(record, column)) for token, column in zip(tokens, roles)]
+    return SrlSentence(record.line, words, found)
+
+
+def _spans(record: Record, column: Iterable[str]) -> list[Entity]:
+    spans: list[Entity] = []
+    begun: Entity | None = None
+    for row, value in enumerate(column):
+        brackets = _BRACKETS.fullmatch(value)
+        if brackets is None:
+            _refuse(
+                record,
+                row,
+                f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)",
+            )
+        for role in brackets[1].split("(")[1:]:
+            if begun is not None:
+                _refuse(
+                    record,
+                    row,
+                    f"{value!r:.80} begins {role:.80} within {begun.type:.80}: the arguments "
+                    "of a predicate must not overlap",
+                )
+            begun = Entity(role, row, row)
+        for role in brackets[2].split(")")[:-1]:
+            if begun is None or role not in ("", begun.type):
+                _refuse(
+                    record,
+                    row,
+                    f"{value!r:.80} closes {role or 'a bracket':.80}, which is not open",
+                )
+            spans.append(begun._replace(end=row + 1))
+            begun = None
+    if begun is not None:
+        _refuse(
+            record,
+            begun.start,
+            f"the bracket of {begun.type:.80} is not closed within the sentence",
+        )
+    return spans
+
+
+def _refuse(record: Record, row: int, reason: str) -> NoReturn:
+    raise ValueError(f"{record.file}:{record.line + row}: {reason}")

@@ -39,8 +39,7 @@ class SstReader(TextReader):
     min_phrase_tokens: For training: every node of at least this many tokens is an instance with its
         own label. By default, as for an evaluation, only whole sentences are instances.
     token_indexers: By default word ids under the name `tokens`.
-    tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the trees are
-        tokenized already.
+    tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
     """
 
     def __init__(
@@ -69,12 +68,7 @@ class SstReader(TextReader):
                     yield self.text_to_instance(tokens[node.start : node.end], label)
 
     def text_to_instance(self, tokens: list[Token], label: str | None = None) -> Instance:
-        """
-        # Parameters
-
-        tokens: At least one token.
-        label: The name of a class.
-        """
+        """Makes an instance of at least one token and the name of its class."""
         if not tokens:
             raise ValueError("a sentence must have at least one token")
         fields: dict[str, Field] = {

@@ -116,11 +116,8 @@ class TagReader(TextReader):
         origin: tuple[str, int] = ("the text", 1),
     ) -> Instance:
         """
-        # Parameters
-
-        tokens: At least one token.
-        tags: A tag for each token; for spans, in the scheme to learn.
-        origin: The file and the line of the sentence, for errors.
+        Makes an instance of at least one token, and a tag for each; for spans, in the scheme to
+        learn. `origin` is the file and the line of the sentence, for errors.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")
@@ -143,7 +140,6 @@ class TagReader(TextReader):
     def _rewritten(
         self, file_path: str | os.PathLike, sentence: TaggedSentence, file_scheme: str | None
     ) -> list[str]:
-        """Returns the tags of a sentence's spans in the scheme that is learnt."""
         try:
             entities = read_entities(sentence.tags, file_scheme)
         except TagError as error:

@@ -16,11 +16,8 @@ from elmo_tasks.readers.entities import Entity, write_tags
 
 class TaggedSentence(NamedTuple):
     """
-    # Parameters
-
-    line_number: The line of the sentence, or of its first token, from 1.
-    words, tags: A word and a tag for each token; tags made from spans in characters are in BIO.
-    is_in_rows (default `True`): Whether each token has a line of its own, in consecutive lines.
+    A word and a tag for each token of the sentence that begins at a line. Tags made from spans in
+    characters are in BIO. With `is_in_rows`, each token has a line of its own.
     """
 
     line_number: int
@@ -45,18 +42,10 @@ def read_tagged(
       an exclusive end: `{"start": ..., "end": ..., "label": ...}` or `[start, end, label]`;
     - any other file: columns, as `sentence_columns` reads them.
 
-    # Parameters
-
-    column: The name of the column or field with the tags.
-    columns: The names of all columns of a file in columns.
-    tokenize: The function that cuts a `text` into tokens with offsets.
-    kind: `conllu`, `json` or `columns`, by default what the file's name says.
-
-    # Raises
-
-    `ConfigurationError`: There is no such column.
-    `ValueError`: A line cannot be read, or a span does not begin and end with a token; the message
-        names file and line.
+    `columns` are those of the last, `tokenize` cuts a `text` into tokens with offsets, and `kind`
+    is `conllu`, `json` or `columns`, by default what the file's name says. Raises
+    `ConfigurationError` if there is no such column, and `ValueError` with file and line if a line
+    cannot be read, or a span does not begin and end with a token.
     """
     kind = kind or kind_of(path)
     if kind == "json":

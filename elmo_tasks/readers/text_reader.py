@@ -16,11 +16,8 @@ MAX_NAMED = 10
 class TextReader(DatasetReader):
     """
     The base class of the readers. A subclass passes what it reads through `shard_iterable`, so that
-    each process and worker makes only its own instances.
-
-    # Parameters
-
-    token_indexers: The indexers of all texts; by default word ids under the name `tokens`.
+    each process and worker makes only its own instances. By default all texts have word ids under
+    the name `tokens`.
     """
 
     def __init__(self, token_indexers: dict[str, TokenIndexer] = None, **kwargs) -> None:
@@ -46,12 +43,8 @@ class TextReader(DatasetReader):
 
 class DocumentField(TextField):
     """
-    The tokens of a document in one row. A model divides the row into the sentences again. So
-    tensors have no padding between sentences, however different their lengths are.
-
-    # Parameters
-
-    sentences: At least one sentence, each of at least one token.
+    The tokens of a document's sentences in one row, which a model divides into the sentences again.
+    So tensors have no padding between sentences.
     """
 
     def __init__(self, sentences: Sequence[list[Token]]) -> None:

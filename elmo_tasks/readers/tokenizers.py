@@ -20,9 +20,7 @@ _WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
 
 
 def tokens_of(text: Doc | Span) -> list[Token]:
-    """
-    Returns the tokens of a text of spaCy that are not white space, with their offsets in the doc.
-    """
+    """Returns the tokens that are not white space: each covers `text[idx:idx_end]` of its doc."""
     return [
         Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
         for token in text
@@ -34,8 +32,7 @@ def tokens_of(text: Doc | Span) -> list[Token]:
 class ElmoSpacyTokenizer(Tokenizer):
     """
     Cuts raw text into words by spaCy's rules for a language. The rules come with spaCy, so nothing
-    is downloaded; AllenNLP's tokenizer `spacy` needs a trained pipeline. An archive stores only the
-    code of the language, such as `en`.
+    is downloaded; AllenNLP's tokenizer `spacy` needs a trained pipeline.
 
     Registered as a `Tokenizer` with name "elmo_spacy".
 
@@ -51,9 +48,6 @@ class ElmoSpacyTokenizer(Tokenizer):
         blank_pipeline(language)
 
     def tokenize(self, text: str) -> list[Token]:
-        """
-        Returns the tokens that are not white space. A token covers `text[idx:idx_end]`.
-        """
         return tokens_of(blank_pipeline(self.language).tokenizer(text))
 
 
@@ -61,23 +55,18 @@ class ElmoSpacyTokenizer(Tokenizer):
 class SplittingTokenizer(Tokenizer):
     """
     Cuts raw text into words by spaCy's rules, and splits the words at hyphens, dashes, slashes,
-    tildes, quotes, currency and degree signs and single underscores. Clark and Gardner 2017 split
-    words in this way for reading comprehension, because an answer may be a part of a compound.
-    Endings that spaCy cuts off, such as 's and n't, stay whole. The tokens `` and '' become ", a
-    minus sign becomes a hyphen, and an em dash becomes an en dash. Case is kept.
+    tildes, quotes, currency and degree signs and single underscores, as Clark and Gardner 2017 do,
+    because an answer may be a part of a compound. Endings that spaCy cuts off, such as 's and n't,
+    stay whole. `` and '' become ", a minus sign a hyphen, and an em dash an en dash.
 
-    Registered as a `Tokenizer` with name "elmo_splitting".
-
-    # Parameters
-
-    language (default `'en'`): spaCy's code of the language.
+    Registered as a `Tokenizer` with name "elmo_splitting". Its parameter is that of "elmo_spacy".
     """
 
     def __init__(self, language: str = "en") -> None:
         self.words = ElmoSpacyTokenizer(language)
 
     def tokenize(self, text: str) -> list[Token]:
-        """Returns the tokens. No token contains white space. A token covers `text[idx:idx_end]`."""
+        """Returns the tokens, without white space. A token covers `text[idx:idx_end]`."""
         tokens: list[Token] = []
         for word in self.words.tokenize(text):
             for token in _split(word):

@@ -3,14 +3,7 @@ from typing import NamedTuple
 
 
 class Node(NamedTuple):
-    """
-    A node of a tree.
-
-    # Parameters
-
-    label: From 0 to 4.
-    start, end: The node covers `words[start:end]` of its tree.
-    """
+    """A node of a tree: it has a label from 0 to 4 and covers `words[start:end]` of its tree."""
 
     label: int
     start: int
@@ -19,12 +12,8 @@ class Node(NamedTuple):
 
 class Tree(NamedTuple):
     """
-    A tree of the Stanford Sentiment Treebank.
-
-    # Parameters
-
-    words: The words at the leaves, without escapes.
-    nodes: All nodes, leaves included; children come before their parent.
+    A tree of the Stanford Sentiment Treebank: the words at its leaves, without escapes, and all
+    nodes, leaves included. Children come before their parent.
     """
 
     words: list[str]

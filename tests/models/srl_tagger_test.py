@@ -8,8 +8,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.readers.entities import Entity, read_entities
 from elmo_tasks.readers.label_fields import UNKNOWN
-from elmo_tasks.readers.srl import SrlReader
-from elmo_tasks.readers.srl_file import Predicate
+from elmo_tasks.readers.srl import Predicate, SrlReader
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
 

@@ -192,8 +192,8 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     ("elmo_squad", '{"data": [{}, {"paragraphs": [7]}]}', r": data\[1\].paragraphs\[0\]: expected"),
     ("elmo_squad", '{"data": [{"paragraphs": 1}]}', r": data\[0\].paragraphs: expected a list"),
     ("elmo_squad", '{"articles": []}', ": the file: expected an object with 'data', .*'articles'"),
-    ("elmo_squad", {"data": {}}, ": data: expected a list, but got an object with nothing"),
-    ("elmo_squad", {"data": "x" * 1000}, ": data: expected a list, but got .{80}[.]{3}$"),
+    ("elmo_squad", {"data": {}}, ": data: expected a list, but got \\{\\}$"),
+    ("elmo_squad", {"data": "x" * 1000}, ": data: expected a list, but got .{80}$"),
     ("elmo_squad", squad({}), r": data\[0\].paragraphs\[0\].qas\[0\]: expected an object"),
     ("elmo_squad", squad("x"), r": .*qas\[0\]: expected an object with 'id', but got 'x'"),
     ("elmo_squad", squad(QUESTION, context=5), r": .*paragraphs\[0\].context: expected a string"),
@@ -207,7 +207,7 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
         for answer, words in (
             (
                 {"text": "owl"},
-                r": .*answers\[0\]: expected an object with 'answer_start', but got an",
+                r": .*answers\[0\]: expected an object with 'answer_start', but got {'text'",
             ),
             (
                 {"text": "owl", "answer_start": "4"},

@@ -22,12 +22,11 @@ def char_ids(indexer: TokenIndexer) -> torch.Tensor:
     return batch.as_tensor_dict()["tokens"]["elmo"]["elmo_tokens"]
 
 
-def test_char_ids_of_a_batch_are_those_of_allennlps_indexer() -> None:
-    assert torch.equal(char_ids(CharIdsIndexer()), char_ids(ELMoTokenCharactersIndexer()))
-
-
-def test_char_ids_stay_right_when_the_words_that_are_kept_are_forgotten(monkeypatch) -> None:
-    monkeypatch.setattr("elmo_tasks.readers.indexers._MAX_WORDS", 1)
+@pytest.mark.parametrize("most", [1, 200_000])
+def test_char_ids_of_a_batch_are_those_of_allennlps_indexer(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmo_tasks.readers.indexers._MAX_WORDS", most)
 
     assert torch.equal(char_ids(CharIdsIndexer()), char_ids(ELMoTokenCharactersIndexer()))
 

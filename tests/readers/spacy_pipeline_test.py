@@ -4,7 +4,7 @@ import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers import spacy_pipeline
-from elmo_tasks.readers.spacy_pipeline import blank_pipeline, split_sentences, tokenized_sentences
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 
@@ -32,17 +32,6 @@ def test_what_is_no_code_of_a_language_is_not_imported(
 
     with pytest.raises(ConfigurationError, match="expected a code such as en or de"):
         blank_pipeline(language)
-
-
-def test_sentences_outlive_their_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
-    (sentence,) = split_sentences("Unheard-of words stay.")
-    pipeline = weakref.ref(blank_pipeline("en", with_sentences=True))
-
-    monkeypatch.setattr(spacy_pipeline, "_MAX_STRINGS", 1)
-    blank_pipeline("en", with_sentences=True)
-
-    assert pipeline() is None
-    assert [token.text for token in sentence] == ["Unheard", "-", "of", "words", "stay", "."]
 
 
 TEXT = " It isn't bad.  Is it?  Yes!  No end"

@@ -79,7 +79,7 @@ def test_what_is_left_out_is_counted_and_the_label_is_the_most_frequent_answer(
     instances = read(SquadReader(), path)
 
     assert list(instances) == ["1"] and answer(instances["1"]) == "owl that sleeps"
-    assert "1 questions read; questions left out: 1 impossible" in caplog.text
+    assert "1 impossible questions left out" in caplog.text
     assert "1 answers are not whole tokens" in caplog.text
 
 
@@ -113,7 +113,7 @@ def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
     assert list(instances) == ["inside", "either"]
     assert [len(each["passage"]) for each in instances.values()] == [6, 6]
     assert [label(each) for each in instances.values()] == [(5, 5), (3, 3)]
-    assert "1 answered beyond max_passage_tokens" in caplog.text
+    assert "1 questions answered beyond max_passage_tokens" in caplog.text
     assert instances["either"]["metadata"]["answers"] == ["hears well", "sleeps"]
 
 
@@ -132,7 +132,7 @@ def test_wrong_answer_is_named_counted_and_passed_over(
     assert list(instances) == ["good"] and answer(instances["good"]) == "owl"
     assert "question 'bad': the answer" in caplog.text
     assert f"is not at its answer_start {wrong[1]}" in caplog.text
-    assert "1 without a right answer" in caplog.text
+    assert "1 questions without a right answer" in caplog.text
     assert "2 wrong answers left out" in caplog.text
     complaint = r"squad.json: data\[0\].paragraphs\[0\].qas\[0\]: question 'bad': the answer"
     with pytest.raises(ValueError, match=complaint):

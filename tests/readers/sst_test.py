@@ -52,14 +52,3 @@ def test_coarser_classes_join_labels_and_two_drop_the_neutral() -> None:
 
     assert three == ["positive"] * 4 + ["neutral"] * 2 + ["negative"] * 4
     assert two == ["positive"] * 4 + ["negative"] * 4
-
-
-def test_windows_line_ends_are_no_part_of_a_tree(tmp_path: Path) -> None:
-    path = tmp_path / "trees.txt"
-    path.write_bytes(b"(3 (2 So) (4 good))\r\n(1 bad)\r\n")
-
-    assert [words(instance) for instance in SstReader().read(path)] == [["So", "good"], ["bad"]]
-
-
-def test_max_instances_counts_phrases() -> None:
-    assert len(list(SstReader(min_phrase_tokens=2, max_instances=7).read(FIXTURE))) == 7

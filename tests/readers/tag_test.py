@@ -139,15 +139,3 @@ def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(
 
     with pytest.raises(ValueError, match=complaint):
         batch.index_instances(vocab)
-
-
-def test_tag_that_only_the_validation_data_has_is_known_if_its_type_is(tmp_path: Path) -> None:
-    vocab = Vocabulary.from_instances(list(two_columns().read(written(tmp_path, "Oslo I-LOC\n"))))
-    path = written(tmp_path, "Ny I-LOC\nAlesund I-LOC\nharbour I-LOC\n")
-    (instance,) = two_columns().read(path)
-
-    instance.index_fields(vocab)
-
-    tags = instance["tags"].as_tensor({"num_tokens": 3}).tolist()
-    names = [vocab.get_token_from_index(tag, "labels") for tag in tags]
-    assert names == ["B-LOC", "I-LOC", "L-LOC"]

@@ -37,18 +37,6 @@ def test_multiword_ranges_and_empty_nodes_are_no_tokens() -> None:
     assert sentences[9].words == ["Plums", "sleep", "."]
 
 
-def test_columns_are_read_by_their_names(tmp_path: Path) -> None:
-    path = tmp_path / "in.txt"
-    path.write_text("Marta NNP B-PER\nsang VBD O\n\nWell UH O\n")
-
-    sentences = read(path, "ner", ("word", "pos", "ner"))
-
-    assert sentences == [
-        TaggedSentence(1, ["Marta", "sang"], ["B-PER", "O"]),
-        TaggedSentence(4, ["Well"], ["O"]),
-    ]
-
-
 @pytest.mark.parametrize(
     "span",
     [{"start": 0, "end": 12, "label": "PER", "id": 7}, [0, 12, "PER"]],
