@@ -9,7 +9,7 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.tokens import cut_to_lengths, without_padding
+from elmo_tasks.elmo.tokens import cut_to_lengths
 
 
 class Elmo(torch.nn.Module):
@@ -57,12 +57,8 @@ class Elmo(torch.nn.Module):
 
         name: The name of a biLM, a folder with its files, a hub repository (see `bilm_files`), or
             a pair: the paths or addresses of options and weights in bilm-tf's format.
-        num_mixes, mix: As for the constructor. `mix` may also include `keep_sentence_boundaries`.
         requires_grad (default `False`): Whether the biLM is trained too.
-
-        # Raises
-
-        `ConfigurationError`: There is no such biLM, or an argument cannot be used.
+        num_mixes, mix: As for the constructor, `keep_sentence_boundaries` included.
         """
         bilm = make_bilm(*bilm_files(name), requires_grad=requires_grad)
         return cls(bilm, num_mixes, **mix)
@@ -88,9 +84,8 @@ class Elmo(torch.nn.Module):
         # Returns
 
         ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding; after
-        them the mask, shape (batch, length), true at tokens. All are on the biLM's device. With
-        `keep_sentence_boundaries`, the length is greater by 2. Each sentence that has tokens then
-        begins and ends with a boundary, where the mask is true.
+        them the mask, shape (batch, length), true at tokens. With `keep_sentence_boundaries`, the
+        length is greater by 2: each sentence that has tokens begins and ends with a boundary.
 
         # Raises
 
@@ -114,10 +109,7 @@ class Elmo(torch.nn.Module):
                     "into tokens first"
                 )
         padded = [list(words) for words in sentences]
-        if lengths is None:
-            tokens = [without_padding(words) for words in padded]
-        else:
-            tokens = cut_to_lengths(padded, [int(length) for length in lengths])
+        tokens = cut_to_lengths(padded, lengths)
         for index, words in enumerate(tokens):
             if "" in words:
                 raise ValueError(

@@ -93,17 +93,12 @@ class ElmoEncoder:
 
         # Parameters
 
-        name, within, store, device, dtype: As for `open_elmo`: the name of a biLM, a folder, a zip
-            file, a repository on the hub, two files or a trained model.
+        name, within, store, device, dtype: As for `open_elmo`.
         place: `input` or `output`: the place of the mix, if a model has several mixes.
         layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there
             is no trained mix; `concat` for all layers side by side; `last`; or the index of one
             layer, 0 for the token layer.
         settings: Arguments of the constructor.
-
-        # Raises
-
-        `ConfigurationError`: There is no biLM or model of this name, or its files cannot be used.
         """
         opened = open_elmo(name, within, store, device, dtype)
         if "mix" in settings:
@@ -117,15 +112,9 @@ class ElmoEncoder:
 
     def save_pretrained(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes the biLM (`options.json`, `weights.hdf5`) and the mix (`mix.json`) to a folder, for
-        `from_pretrained`. AllenNLP and bilm-tf can read the biLM's files too. No tokenizer is
-        saved.
-
-        # Parameters
-
-        folder: The folder, which is made if it is not there. Files of these names are replaced.
-        dtype (default `'float32'`): The dtype of the weights in the file: `float32`, or `float16`,
-            which rounds them.
+        Writes the biLM (`options.json`, `weights.hdf5`) and the mix (`mix.json`), but no tokenizer,
+        to a folder, for `from_pretrained`. AllenNLP and bilm-tf can read the biLM's files too.
+        Files of these names are replaced. The dtype `float16` rounds the weights.
         """
         self.bilm.to_files(folder, dtype)
         write_mix(Path(folder) / MIX_FILE, self.mix)
@@ -143,23 +132,16 @@ class ElmoEncoder:
         self, sentences: Iterable[Sentence], lengths: Iterable[int] | None = None
     ) -> dict[str, Any]:
         """
-        Encodes sentences together; the outputs are padded to the longest sentence. All outputs are
-        held in memory; for large texts use `iterate`.
+        Returns the outputs of sentences, named as in the class's table and padded to the longest
+        sentence. All are held in memory; for large texts use `iterate`.
 
         # Parameters
 
         sentences: Strings, or lists of tokens, which may be padded at their end with `""`.
         lengths: The number of tokens in each sentence. All further tokens are padding.
-
-        # Returns
-
-        `dict[str, torch.Tensor | numpy.ndarray]`: The outputs, named as in the class's table.
         """
         padded = [self.tokenize(sentence) for sentence in _several(sentences)]
-        if lengths is None:
-            tokens = [without_padding(words) for words in padded]
-        else:
-            tokens = cut_to_lengths(padded, [int(length) for length in lengths])
+        tokens = cut_to_lengths(padded, lengths)
         outputs = self._empty(len(tokens), max(map(len, padded), default=0))
         with _progress(sum(map(len, tokens))) as progress:
             for row, layers in enumerate(self.layers(tokens, progress)):
@@ -178,10 +160,7 @@ class ElmoEncoder:
                 yield self._converted(self._outputs(layers))
 
     def vectors(self, sentences: Iterable[list[str]]) -> Iterator[torch.Tensor]:
-        """
-        Yields ELMo_k of each tokenized sentence: shape (length, width). This is the output `elmo`
-        alone, without a progress bar.
-        """
+        """Yields the output `elmo` of each tokenized sentence alone: shape (length, width)."""
         return map(self.mix.of_sentence, self.layers(sentences))
 
     def get_output_dim(self) -> int:
@@ -189,12 +168,9 @@ class ElmoEncoder:
         return self.mix.get_output_dim(self.bilm.get_output_dim())
 
     def tokenize(self, sentence: Sentence) -> list[str]:
-        """Returns the tokens of a sentence, padding included."""
         return tokenize(sentence, self.tokenizer)
 
     def _outputs(self, layers: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Returns the outputs of a sentence, by name, from its layers."""
-        # Shape: (length,)
         mask = torch.ones(layers.size(1), dtype=torch.bool)
         with operator_threads(1):
             elmo = self.mix.of_sentence(layers)

@@ -21,11 +21,11 @@ def bilm_from_config(
     # Parameters
 
     bilm: A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
-        which is returned as it is. Among the arguments, `store` is an object with the arguments of
+        which is returned as it is. Among the arguments, `store` is an object with those of
         `LayerStore`, and `options` may be left out if `pretrained_file` is a name, folder or
         repository.
-    serialization_dir: The folder of the training, or of the unpacked archive. A biLM from an
-        archive does not use the store that it was trained with (see `LayerStore.is_closed_by`).
+    serialization_dir: The folder of the training, or of the unpacked archive, whose store stays
+        closed (see `LayerStore.is_closed_by`).
 
     # Raises
 
@@ -45,10 +45,7 @@ def bilm_from_config(
 
 
 def with_options(config: Any) -> Any:
-    """
-    Returns a copy of a config with the full options of each `bilm` that is given by name. An
-    archive with this config needs no other file.
-    """
+    """Returns a copy of a config, in which each `bilm` that is given by name has its options."""
     config = copy.deepcopy(config)
     for parent in parents_of_bilms(config):
         parent["bilm"] = _with_options(parent["bilm"])
@@ -68,7 +65,6 @@ def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
 
 
 def _with_options(bilm: Any) -> dict[str, Any]:
-    """Returns the fields of a biLM, its options included."""
     fields = {"pretrained_file": bilm} if isinstance(bilm, str) else bilm
     if not isinstance(fields, Mapping):
         raise ConfigurationError(

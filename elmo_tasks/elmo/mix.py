@@ -69,9 +69,7 @@ class ElmoMix(torch.nn.Module):
 
     @property
     def weights(self) -> torch.Tensor:
-        """
-        The weights s of equation (1): shape (num_layers,), with sum 1, or ones for `concat`.
-        """
+        """The weights s of equation (1): shape (num_layers,), with sum 1; ones for `concat`."""
         if self.scalar_parameters is not None:
             return torch.softmax(self.scalar_parameters, dim=0)
         if self.concat:
@@ -93,15 +91,9 @@ class ElmoMix(torch.nn.Module):
 
     def forward(self, layers: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """
-        # Parameters
-
-        layers: Shape (batch, num_layers, length, dim).
-        mask (`torch.BoolTensor`): Shape (batch, length).
-
-        # Returns
-
-        ELMo_k, shape (batch, length, dim), or for `concat` (batch, length, num_layers * dim); zeros
-        at padding.
+        Returns ELMo_k, shape (batch, length, dim), or for `concat` (batch, length, num_layers *
+        dim), with zeros at padding, for layers of shape (batch, num_layers, length, dim) and a mask
+        of shape (batch, length).
         """
         if layers.size(1) != self.num_layers:
             raise ConfigurationError(
@@ -131,7 +123,6 @@ class ElmoMix(torch.nn.Module):
 
 
 def _single_layer(layers: Union[str, int], num_layers: int) -> int | None:
-    """Returns the index of the single layer that is used, or `None` for all layers."""
     if layers == "all":
         return None
     if layers == "last":
@@ -180,10 +171,7 @@ def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
 
 
 def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
-    """
-    Reads a mix that `write_mix` wrote. Raises `ConfigurationError` if the file has another form, or
-    its mix has another number of layers.
-    """
+    """Reads a mix of `num_layers` layers. Raises `ConfigurationError` if the file has another."""
     try:
         with open(path, encoding="utf-8") as file:
             fields = parse_json(file.read(10**6))

@@ -19,12 +19,8 @@ _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 class Opened(NamedTuple):
     """
-    A biLM that was opened, and the mixes of its layers.
-
-    # Parameters
-
-    name: What was opened.
-    mixes: The mixes by their places. A mix that was saved with its biLM alone is at the place "".
+    What was opened: its name, its biLM, and the mixes of the layers by their places. A mix that was
+    saved with its biLM alone is at the place "".
     """
 
     name: str
@@ -33,9 +29,8 @@ class Opened(NamedTuple):
 
     def mix(self, place: str | None = None) -> ElmoMix | None:
         """
-        Returns the mix at a place. If no place is given, returns the only mix, or `None` without
-        mixes. Raises `ConfigurationError` if the place has no mix, or if no place is given and
-        there are several mixes.
+        Returns the mix at a place, by default the only mix, or `None` without mixes. Raises
+        `ConfigurationError` if the place has no mix, or none is given and there are several.
         """
         if place is None and len(self.mixes) < 2:
             return next(iter(self.mixes.values()), None)
@@ -106,10 +101,7 @@ def _read(
 
 
 def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
-    """
-    Returns the biLMs of a model by their names in it, such as `text_embedder.bilm`. Each biLM
-    occurs once.
-    """
+    """Returns the biLMs of a model by their names in it, such as `text_embedder.bilm`."""
     return {name: module for name, module in model.named_modules() if isinstance(module, BiLm)}
 
 
@@ -128,17 +120,9 @@ def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
 
 def load_model(archive_file: str | os.PathLike, weights_file: str | None = None) -> torch.nn.Module:
     """
-    Loads the model of an archive, for evaluation.
-
-    # Parameters
-
-    archive_file: The path or address of a `model.tar.gz`, a folder, or a name (see `model_path`).
-    weights_file: A file of weights that replace the best weights, such as a checkpoint's.
-
-    # Raises
-
-    `ConfigurationError`: The file is no archive, is incomplete, or names code to run (see
-        SECURITY.md).
+    Loads the model of an archive (see `model_path`) for evaluation, with the best weights or those
+    of a file, such as a checkpoint's. Raises `ConfigurationError` if the file is no archive, is
+    incomplete, or names code to run (see SECURITY.md).
     """
     registration.register()
     from elmo_tasks.archives.open_archive import open_archive
@@ -150,16 +134,8 @@ def load_bilm(
     archive_file: str | os.PathLike, name: str | None = None, weights_file: str | None = None
 ) -> tuple[str, BiLm]:
     """
-    Loads the biLM of an archive. Returns the biLM's name in the model, and the biLM.
-
-    # Parameters
-
-    archive_file, weights_file: As for `load_model`.
-    name: The name of the biLM in the model; needed if the model has several.
-
-    # Raises
-
-    `ConfigurationError`: The model has no biLM, or has several and `name` is missing.
+    Loads the biLM of an archive as `load_model` does. Returns its name in the model, and the biLM.
+    Raises `ConfigurationError` if the model has no biLM, or several and no name is given.
     """
     return _choose(load_model(archive_file, weights_file), archive_file, name)
 

@@ -9,8 +9,8 @@ from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.kernels.threads import operator_threads
 
-# Sentences are sorted by length in groups of this size (see `windows`). The layers of a group are
-# in memory at once: 200 MB for a biLM of the original size.
+# The size of the groups in which sentences are sorted by length (see `windows`). The layers of a
+# group are in memory at once: 200 MB for a biLM of the original size.
 WINDOW_TOKENS = 16384
 
 # Batches of fewer sentences are slow, so a batch of up to this many may have more tokens. With
@@ -44,17 +44,9 @@ class SentenceLayers:
         self, sentences: Iterable[list[str]], progress: tqdm | None = None
     ) -> Iterator[torch.Tensor]:
         """
-        Yields the layers of each sentence of a stream, in order, in bounded memory.
-
-        # Parameters
-
-        sentences: Sentences as tokens.
-        progress: A progress bar that counts tokens.
-
-        # Returns
-
-        Shape (num_layers, length, 2 * projection_dim), on the CPU. Layer 0 is x^LM, twice side by
-        side. The tensors of one batch are views of the same memory.
+        Yields the layers of each sentence of a stream, in order, in bounded memory: shape
+        (num_layers, length, 2 * projection_dim), on the CPU. Layer 0 is x^LM, twice side by side.
+        The tensors of one batch are views of the same memory. `progress` counts the tokens.
         """
         max_characters = self.bilm.options.max_characters
         for window in windows(sentences):

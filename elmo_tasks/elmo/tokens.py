@@ -35,11 +35,14 @@ def without_padding(words: list[str]) -> list[str]:
     return words[:num_words]
 
 
-def cut_to_lengths(padded: list[list[str]], lengths: list[int]) -> list[list[str]]:
+def cut_to_lengths(padded: list[list[str]], lengths: Iterable[int] | None) -> list[list[str]]:
     """
-    Cuts each sentence to its length in words. Raises `ValueError` if there is not one length for
-    each sentence, or if a length is not between 0 and the number of words.
+    Cuts each sentence to its length in words, by default to the words before its padding. Raises
+    `ValueError` if a length is missing or cannot be.
     """
+    if lengths is None:
+        return list(map(without_padding, padded))
+    lengths = list(map(int, lengths))
     if len(lengths) != len(padded):
         raise ValueError(f"got {len(lengths)} lengths for {len(padded)} sentences")
     for index, (words, length) in enumerate(zip(padded, lengths)):

@@ -113,10 +113,8 @@ def test_no_sentence_and_no_token_give_empty_vectors() -> None:
 
 @pytest.mark.parametrize("sentence", ["a text", [["nested"]], [1, 2]])
 def test_a_sentence_that_is_no_list_of_tokens_is_refused(sentence: Any) -> None:
-    elmo = make_elmo()
-
     with pytest.raises(ValueError, match="sentence 1 must be a list of tokens"):
-        elmo([["a"], sentence])
+        make_elmo()([["a"], sentence])
 
 
 def test_a_pretrained_bilm_is_given_by_its_name_or_folder() -> None:
@@ -152,6 +150,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
     ([["It"], ["A", "", ""]], [1, 2], "token 1 of sentence 1 is an empty string"),
     ([["It"], ["A"]], [1], "got 1 lengths for 2 sentences"),
     ([["It"], ["A"]], [1, 2], "the length of sentence 1 is 2, but it has 1 tokens"),
+    ([["It"]], [-1], "the length of sentence 0 is -1, but it has 1 tokens"),
     (torch.ones(1, 1, 50, dtype=torch.long), [1], "lengths are for lists of tokens"),
 ]
 

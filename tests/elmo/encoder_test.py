@@ -1,4 +1,5 @@
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from tests.helpers.archives import FIXTURE, classifier, language_model, sst
+from tests.helpers.archives import FIXTURE, classifier, language_model, set_mixes, sst
 from tests.helpers.bilm_examples import ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, random_files
 
@@ -197,10 +198,6 @@ def test_lengths_say_what_is_padding(encoder: ElmoEncoder) -> None:
     torch.testing.assert_close(outputs["lstm_outputs2"][1:, :2], layers[:, 2], **close)
 
 
-def test_an_empty_token_within_a_sentence_is_a_token(encoder: ElmoEncoder) -> None:
-    assert encoder([["It", "", "is", ""]])["mask"].tolist() == [[True, True, True, False]]
-
-
 def test_strings_are_cut_by_a_tokenizer_if_one_is_given(bilm: BiLm, encoder: ElmoEncoder) -> None:
     by_rules = ElmoEncoder(bilm, tokenizer=ElmoSpacyTokenizer())
 
@@ -253,19 +250,11 @@ def test_anything_with_a_bilm_is_given_to_from_pretrained(tmp_path: Path, bilm: 
     assert_alike(ElmoEncoder.from_pretrained(tmp_path)(TEXT), of_archive)
     for folder in (tmp_path / "exported", FIXTURE_FILES[1]):
         assert_alike(ElmoEncoder.from_pretrained(folder)(TEXT), ElmoEncoder(bilm)(TEXT))
+    # The folder of a language model's training is that of its biLM.
+    bilm.to_files(tmp_path)
+    assert ElmoEncoder.from_pretrained(tmp_path).bilm.fingerprint() == bilm.fingerprint()
     of_task = ElmoEncoder.from_pretrained(tmp_path / "task", place="input")
     assert of_task.bilm.fingerprint() == bilm.fingerprint()
-
-
-def test_the_folder_of_a_language_models_training_is_that_of_its_bilm(
-    tmp_path: Path, bilm: BiLm
-) -> None:
-    language_model(tmp_path)
-    bilm.to_files(tmp_path)
-
-    encoder = ElmoEncoder.from_pretrained(tmp_path)
-
-    assert encoder.bilm.fingerprint() == bilm.fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -314,17 +303,6 @@ def test_what_is_not_there_is_named(
         ElmoEncoder.from_pretrained(name, **settings)
 
 
-def trained(folder: Path, **mixes: ElmoMix) -> Path:
-    """Makes the folder of a training of SST with these mixes, given by their places."""
-    sst(folder, "both")
-    state = torch.load(folder / "best.th")
-    for place, mix in mixes.items():
-        for name, tensor in mix.state_dict().items():
-            state[f"text_embedder.{place}_mix.{name}"] = tensor
-    torch.save(state, folder / "best.th")
-    return folder
-
-
 def a_mix(weights: list[float], gamma: float, **settings: Any) -> ElmoMix:
     mix = ElmoMix(3, **settings)
     mix.load_state_dict(
@@ -334,9 +312,9 @@ def a_mix(weights: list[float], gamma: float, **settings: Any) -> ElmoMix:
 
 
 def test_the_mix_of_an_archive_is_chosen_by_its_place(tmp_path: Path, encoder: ElmoEncoder) -> None:
-    folder = trained(
-        tmp_path, input=a_mix([0.5, 0.25, 0.25], 2.0), output=a_mix([0.1, 0.2, 0.7], 1.0)
-    )
+    folder = sst(tmp_path, "both").parent
+    weights = [[math.log(share) for share in (0.5, 0.25, 0.25)], [0.0, math.log(2), math.log(7)]]
+    set_mixes(folder, input_mix=(weights[0], 2.0), output_mix=(weights[1], 1.0))
 
     outputs = ElmoEncoder.from_pretrained(folder, place="output")(TEXT)
 
@@ -347,21 +325,13 @@ def test_the_mix_of_an_archive_is_chosen_by_its_place(tmp_path: Path, encoder: E
         torch.testing.assert_close(outputs["elmo"][row, : len(words)], elmo, **close)
     assert_alike({**outputs, "elmo": 0, "default": 0}, {**encoder(TEXT), "elmo": 0, "default": 0})
     assert ElmoEncoder.from_pretrained(folder, "input").mix.gamma.item() == 2
-
+    mix = a_mix([0.1, 0.2, 0.7], 3.0)
+    assert ElmoEncoder.from_pretrained(folder, mix=mix).mix.gamma.item() == 3
+    with pytest.raises(ConfigurationError, match="either a mix or its place"):
+        ElmoEncoder.from_pretrained(folder, "input", mix=mix)
     for place in (None, "middle"):
         with pytest.raises(ConfigurationError, match=f"places input, output: .* not {place!r}"):
             ElmoEncoder.from_pretrained(folder, place)
-
-
-def test_a_mix_may_be_given_instead_of_that_of_an_archive(tmp_path: Path) -> None:
-    folder = trained(
-        tmp_path, input=a_mix([0.8, 0.1, 0.1], 2.0), output=a_mix([0.1, 0.1, 0.8], 1.0)
-    )
-    mix = a_mix([0.1, 0.2, 0.7], 1.0)
-
-    assert ElmoEncoder.from_pretrained(folder, mix=mix).mix.gamma.item() == 1
-    with pytest.raises(ConfigurationError, match="either a mix or its place"):
-        ElmoEncoder.from_pretrained(folder, "input", mix=mix)
 
 
 def test_the_one_mix_of_an_archive_needs_no_place(tmp_path: Path) -> None:

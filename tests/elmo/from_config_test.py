@@ -61,6 +61,7 @@ def test_the_fields_are_not_changed() -> None:
         ),
         (fields_of(store={"memory": "1 GB"}), "memory of LayerStore cannot be '1 GB'"),
         ("smal", "no biLM is known as 'smal'; did you mean 'small'?"),
+        *[(each, "bilm must be the name of a biLM, or an object") for each in (None, ["mini"], 3)],
     ],
 )
 def test_a_wrong_field_is_refused_by_its_name(fields: Any, message: str) -> None:
@@ -121,12 +122,6 @@ def test_a_training_that_is_recovered_has_its_store(tmp_path: Path) -> None:
     bilm = bilm_from_config(fields, str(tmp_path))
 
     assert bilm.store is not None
-
-
-@pytest.mark.parametrize("bilm", [None, ["mini"], 3], ids=str)
-def test_what_is_neither_a_name_nor_an_object_is_refused(bilm: Any) -> None:
-    with pytest.raises(ConfigurationError, match="bilm must be the name of a biLM, or an object"):
-        bilm_from_config(bilm)
 
 
 # Names.

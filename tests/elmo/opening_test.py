@@ -21,19 +21,8 @@ def test_every_bilm_of_a_model_is_found_once_by_its_name() -> None:
     inner = torch.nn.ModuleDict({"bilm": shared, "words": torch.nn.Linear(1, 1)})
     model = torch.nn.ModuleDict({"embedder": inner, "again": shared, "other": other})
 
-    found = find_bilms(model)
-
-    assert found == {"embedder.bilm": shared, "other": other}
-
-
-def test_a_model_without_a_bilm_has_none() -> None:
-    assert find_bilms(torch.nn.Linear(1, 1)) == {}
-
-
-def test_a_bilm_alone_is_found() -> None:
-    bilm = make_bilm(*FIXTURE_FILES)
-
-    assert find_bilms(bilm) == {"": bilm}
+    assert find_bilms(model) == {"embedder.bilm": shared, "other": other}
+    assert find_bilms(shared) == {"": shared} and find_bilms(torch.nn.Linear(1, 1)) == {}
 
 
 def test_mixes_are_found_by_their_places() -> None:
@@ -44,15 +33,9 @@ def test_mixes_are_found_by_their_places() -> None:
     assert find_mixes(text_embedder) == {"input": first, "output": second}
     assert find_mixes(token_embedder) == {"input": first}
     assert find_mixes(torch.nn.Linear(1, 1)) == {}
-
-
-def test_mixes_that_would_share_a_place_are_found_by_their_names() -> None:
-    first, second = ElmoMix(3), ElmoMix(3)
-    embedders = {
-        name: torch.nn.ModuleDict({"mix": mix}) for name, mix in zip("ab", (first, second))
-    }
-
-    assert find_mixes(torch.nn.ModuleDict(embedders)) == {"a.mix": first, "b.mix": second}
+    # Mixes that would share a place have their names.
+    embedders = {each: torch.nn.ModuleDict({"mix": ElmoMix(3)}) for each in "ab"}
+    assert list(find_mixes(torch.nn.ModuleDict(embedders))) == ["a.mix", "b.mix"]
 
 
 def test_the_one_bilm_of_an_archive_needs_no_name(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy
 import pytest
 from allennlp.data.tokenizers import CharacterTokenizer, WhitespaceTokenizer
 
-from elmo_tasks.elmo.tokens import Tokenizer, cut_to_lengths, tokenize, without_padding
+from elmo_tasks.elmo.tokens import Tokenizer, tokenize, without_padding
 
 
 def test_a_text_is_by_default_cut_at_blanks() -> None:
@@ -34,12 +34,6 @@ def test_tokens_are_not_cut_again() -> None:
     assert tokenize(numpy.array(["New York", "!"])) == ["New York", "!"]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("sentence", [3, None, ["It", 3], [["It"]]], ids=str)
-def test_what_is_neither_a_text_nor_tokens_is_refused(sentence: object) -> None:
-    with pytest.raises(ValueError, match="a sentence is a string or a list of tokens, not "):
-        tokenize(sentence)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -61,20 +55,3 @@ def test_much_padding_takes_time_in_proportion() -> None:
 
     # Linear time is 0.01 s, quadratic time several seconds.
     assert time.process_time() - start < 1
-
-
-def test_sentences_are_cut_to_their_lengths() -> None:
-    assert cut_to_lengths([["a", "b"], ["c", "d"], []], [1, 2, 0]) == [["a"], ["c", "d"], []]
-
-
-@pytest.mark.parametrize(
-    ("lengths", "message"),
-    [
-        ([1], "got 1 lengths for 2 sentences"),
-        ([1, 3], "the length of sentence 1 is 3, but it has 2 tokens"),
-        ([-1, 2], "the length of sentence 0 is -1, but it has 1 tokens"),
-    ],
-)
-def test_lengths_that_do_not_fit_are_refused(lengths: list[int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        cut_to_lengths([["a"], ["b", "c"]], lengths)

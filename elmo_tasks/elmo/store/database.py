@@ -50,10 +50,7 @@ class LayerDatabase:
         return self._read(sizes, _value)
 
     def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
-        """
-        Returns the keys whose value has the given size. A damaged value counts, because values are
-        not read.
-        """
+        """Returns the keys whose value has the given size, even if the value is damaged."""
         return set(self._read(sizes, _num_bytes))
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
@@ -159,7 +156,6 @@ class LayerDatabase:
 
 
 def _value(connection: sqlite3.Connection, key: bytes, size: int | None) -> numpy.ndarray | None:
-    """Returns a value, or `None` if it is missing, is damaged, or has another size."""
     row = connection.execute(f"SELECT value, checksum {_LAST_OF_KEY}", (key,)).fetchone()
     if row is None or not isinstance(row[0], bytes) or size not in (None, len(row[0])):
         return None
@@ -167,7 +163,6 @@ def _value(connection: sqlite3.Connection, key: bytes, size: int | None) -> nump
 
 
 def _num_bytes(connection: sqlite3.Connection, key: bytes, size: int | None) -> int | None:
-    """Returns the size of a value, or `None` if it is missing or has another size."""
     row = connection.execute(f"SELECT num_bytes {_LAST_OF_KEY}", (key,)).fetchone()
     return None if row is None or size not in (None, row[0]) else row[0]
 

@@ -18,13 +18,9 @@ _SAME_START = 5e-6
 
 def encode(layers: torch.Tensor, dtype: str) -> Array:
     """
-    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU.
-    The two halves of layer 0 are equal, so an entry has only one half of layer 0. It has the other
-    layers whole.
-
-    # Raises
-
-    `ConfigurationError`: A value is too large for the dtype, or not finite.
+    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU. Of
+    layer 0, whose halves are equal, it has one. Raises `ConfigurationError` if a value is too large
+    for the dtype, or not finite.
     """
     rounded = layers.to(getattr(torch, dtype)).numpy()
     if not numpy.isfinite(rounded).all():
@@ -47,7 +43,7 @@ def decode(entry: Array, dtype: str, layers: Array) -> None:
 
 
 def entry_bytes(num_layers: int, length: int, dim: int, dtype: str) -> int:
-    """Returns the size of the entry that `encode` makes of layers of this shape."""
+    """Returns the size of an entry."""
     return length * (2 * num_layers - 1) * (dim // 2) * numpy.dtype(dtype).itemsize
 
 

@@ -1,5 +1,5 @@
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import numpy
 import torch
@@ -17,30 +17,6 @@ from elmo_tasks.elmo.store.layer_store import LayerStore
 _GROUP = 1000
 
 
-@dataclass(frozen=True)
-class _Compute:
-    """
-    Computes a batch of texts with the biLM, which puts the layers into its store. Returns the
-    number of tokens.
-    """
-
-    bilm: FrozenBiLm
-    texts: Sequence[numpy.ndarray]
-
-    def __call__(self, batch: list[int]) -> int:
-        texts = [torch.from_numpy(self.texts[index].astype(numpy.int64)) for index in batch]
-        char_ids = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True)
-        self.bilm(char_ids.to(self.bilm.like.device))
-        store = self.bilm.store
-        assert isinstance(store, LayerStore)
-        if not store.takes_layers:
-            raise ConfigurationError(
-                f"the store {store.path} takes no more layers (see the reason above), but keeps "
-                "what it has; make room or allow writing, and run the same command again"
-            )
-        return sum(map(len, texts))
-
-
 def fill_store(
     bilm: FrozenBiLm,
     texts: Sequence[numpy.ndarray],
@@ -55,8 +31,7 @@ def fill_store(
 
     bilm: A biLM with a store that has a path.
     texts: The char ids of each text: shape (length, 50).
-    batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
-        of at most 16 long texts may have eight times as many.
+    batch_tokens (default `2048`): As for `SentenceLayers`.
     num_processes (default `1`): The number of processes (see `in_processes`), which take turns at
         writing. Several need a biLM on a CPU.
 
@@ -66,8 +41,9 @@ def fill_store(
 
     # Raises
 
-    `ConfigurationError`: The store cannot be written to, for example because the disk is full; or a
-        process was killed, for example because memory ran out.
+    `ConfigurationError`: The store cannot be written to, as on a full disk; or a process was
+    killed,
+        as if memory ran out.
     """
     store, device = bilm.store, bilm.like.device
     assert isinstance(store, LayerStore)
@@ -87,7 +63,7 @@ def fill_store(
         [missing[row] for row in rows]
         for rows in batches_by_length(lengths, batch_tokens, MIN_SENTENCES)
     ]
-    compute = _Compute(bilm, texts)
+    compute = partial(_compute, bilm, texts)
     with tqdm(total=sum(lengths), unit=" tokens") as progress:
         # Computing the first batch lays out the weights, so that the processes share them.
         for batch in batches[:1]:
@@ -98,3 +74,18 @@ def fill_store(
         for num_tokens in done:
             progress.update(num_tokens)
     return len(missing)
+
+
+def _compute(bilm: FrozenBiLm, texts: Sequence[numpy.ndarray], batch: list[int]) -> int:
+    """Lets a biLM fill its store with a batch of texts. Returns the number of tokens."""
+    of_batch = [torch.from_numpy(texts[index].astype(numpy.int64)) for index in batch]
+    char_ids = torch.nn.utils.rnn.pad_sequence(of_batch, batch_first=True)
+    bilm(char_ids.to(bilm.like.device))
+    store = bilm.store
+    assert isinstance(store, LayerStore)
+    if not store.takes_layers:
+        raise ConfigurationError(
+            f"the store {store.path} takes no more layers (see the reason above), but keeps what "
+            "it has; make room or allow writing, and run the same command again"
+        )
+    return sum(map(len, of_batch))

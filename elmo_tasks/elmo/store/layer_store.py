@@ -36,8 +36,7 @@ class LayerStore:
     # Parameters
 
     path: The folder of the file `layers.sqlite`, which is made if it is missing. By default layers
-        are kept in memory only. A model that is loaded from an archive does not open the folder of
-        its training (see `is_closed_by`).
+        are kept in memory only.
     dtype (default `'float16'`): The dtype of the layers: `float16` or `float32`. Newly computed
         layers are rounded too, so a sentence has the same layers in every epoch.
     memory (default `1000`): The most megabytes (10^6 bytes) of recently used layers that each
@@ -71,9 +70,9 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Returns whether this store must stay closed. It must if its path is in the config of a model
-        that was unpacked into `serialization_dir`: the path is then that of the model's training.
-        Any other path comes from `--overrides`.
+        Returns whether this store must stay closed, because its path is in the config of a model
+        that was unpacked into `serialization_dir`, and so is that of the model's training. Any
+        other path comes from `--overrides`.
         """
         config = Path(serialization_dir) / "config.json"
         if not config.exists():
@@ -90,17 +89,9 @@ class LayerStore:
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
         """
-        Returns the layers of a batch, and computes those that the store lacks.
-
-        # Parameters
-
-        source: The biLM that computes the layers.
-        char_ids (`torch.LongTensor`): Shape (batch, length, 50).
-        compute: Computes the layers of char ids, for the sentences that the store lacks.
-
-        # Returns
-
-        Shape (batch, num_layers, length, dim), on the CPU, in the store's dtype.
+        Returns the layers of a batch of char ids, shape (batch, length, 50), and lets the source
+        compute those that the store lacks: shape (batch, num_layers, length, dim), on the CPU, in
+        the store's dtype.
         """
         begin = self._begin(source)
         sentences = _sentences(char_ids)
@@ -126,7 +117,7 @@ class LayerStore:
     def lacks(self, source: LayerSource, sentences: list[Array]) -> list[bool]:
         """
         Returns for each sentence, given as char ids of shape (length, 50), whether the disk lacks
-        its layers. A damaged entry does not count as missing: it is computed again when it is read.
+        its layers. A damaged entry counts as there.
         """
         if self._database is None:
             return [True] * len(sentences)
@@ -143,13 +134,12 @@ class LayerStore:
             return self._database is not None and self._database.takes_values
 
     def _locked(self) -> threading.RLock:
-        """Returns the lock of memory and file. A new fork gets its own, which nobody holds."""
+        """Returns the lock, of which a new fork gets its own, which nobody holds."""
         if self._pid != os.getpid():
             self._pid, self._lock = os.getpid(), threading.RLock()
         return self._lock
 
     def _begin(self, source: LayerSource) -> bytes:
-        """Returns the bytes with which the keys of a biLM's entries begin."""
         own = own_key(source, self.dtype)
         with self._locked():
             if own not in self._begins:
@@ -196,7 +186,6 @@ class LayerStore:
         return entries
 
     def _remember(self, entries: Mapping[bytes, Array]) -> None:
-        """Keeps entries in memory, in place of the least recently used ones."""
         most = self.memory * 1e6
         for key, entry in entries.items():
             if key in self._recent or entry.nbytes > most:

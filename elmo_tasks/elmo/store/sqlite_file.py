@@ -90,7 +90,7 @@ def _statements(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def file_identity(file: str) -> tuple[int, ...]:
-    """Returns the device and inode of the file at a path, or an empty tuple without a file."""
+    """Returns the device and inode of the file at a path, if there is one."""
     try:
         status = os.stat(file)
     except OSError:

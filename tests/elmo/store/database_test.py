@@ -293,21 +293,6 @@ def test_a_damaged_part_is_said_once_and_the_rest_is_read(
     assert len([text for text in messages(caplog) if "computed each time they are" in text]) == 1
 
 
-@pytest.mark.parametrize("content", [b"", bytes(100), b"SQLite format 3"], ids=len)
-def test_a_file_without_tables_that_can_only_be_read_has_no_values(
-    open_to_all: Path, content: bytes
-) -> None:
-    (open_to_all / "layers.sqlite").write_bytes(content)
-
-    def work() -> None:
-        as_nobody()
-        os.chmod(open_to_all, 0o555) if os.geteuid() == os.stat(open_to_all).st_uid else None
-        assert read(LayerDatabase(str(open_to_all)), values(3)) == {}
-
-    assert run(work) == 0
-    os.chmod(open_to_all, 0o755)
-
-
 def test_a_file_of_another_program_is_refused(folder: Path) -> None:
     folder.mkdir()
     other = sqlite3.connect(folder / "layers.sqlite")
@@ -346,7 +331,7 @@ def test_a_full_disk_ends_writing_with_one_message_and_reading_goes_on(
     assert read(database, {**filled, **more}) == {**filled, **more}
 
 
-@pytest.mark.parametrize("num_free", [0, 20_000, 45_000, 60_000])
+@pytest.mark.parametrize("num_free", [0, 45_000])
 def test_a_disk_that_is_full_from_the_start_ends_no_process(
     num_free: int,
     small_disk: Path,  # noqa: F811

@@ -58,30 +58,6 @@ def test_equal_texts_count_once_and_those_without_tokens_not_at_all(
     assert num_entries(path) == 2
 
 
-def test_batches_keep_to_the_number_of_tokens(
-    path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bilm = fixture_bilm(LayerStore(path, memory=0))
-    shapes = []
-    compute = FrozenBiLm.computed_layers
-
-    def note(self: FrozenBiLm, char_ids: torch.Tensor) -> torch.Tensor:
-        shapes.append(tuple(char_ids.shape[:2]))
-        return compute(self, char_ids)
-
-    monkeypatch.setattr(FrozenBiLm, "computed_layers", note)
-
-    fill_store(bilm, texts, batch_tokens=20)
-
-    assert sum(rows for rows, _ in shapes) == len(texts)
-    # 16 long texts may have eight times as many tokens.
-    for rows, length in shapes:
-        assert rows == 1 or rows * length <= (20 if rows > 16 else 8 * 20)
-    # The longest come first: if memory runs out, it does so at once.
-    lengths = [length for _, length in shapes]
-    assert lengths == sorted(lengths, reverse=True)
-
-
 def test_a_store_that_takes_no_more_ends_the_filling(
     path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:

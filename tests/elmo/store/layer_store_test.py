@@ -1,10 +1,7 @@
 import copy
 import os
 import pickle
-import random
-import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
-from tests.helpers.processes import end, start
 from tests.helpers.reference_bilm import make_options, random_files
 from tests.helpers.stored_bilms import change, computed_by, fixture_bilm, moved
 
@@ -197,31 +193,6 @@ def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
 # Processes.
 
 
-def test_ten_processes_that_fill_one_store_read_the_layers_that_they_would_compute(
-    path: str,
-) -> None:
-    texts = [sentence for length in range(1, 31) for sentence in sentences(length, length + 1)]
-    bilm = fixture_bilm(LayerStore(path, "float32", 0))
-    plain = fixture_bilm()
-    expected = [plain(ids_of([text])).layers[0] for text in texts]
-    # The file is open before the fork, and the fork must open it again.
-    bilm(ids_of(texts[:1]))
-
-    def work(seed: int) -> None:
-        generator = random.Random(seed)
-        for _ in range(10):
-            chosen = generator.sample(range(len(texts)), 8)
-            layers = bilm(ids_of([texts[index] for index in chosen])).layers
-            for row, index in zip(layers, chosen):
-                row = row[:, : len(texts[index])]
-                torch.testing.assert_close(row, expected[index], rtol=0, atol=1e-5)
-
-    processes = [start(partial(work, seed)) for seed in range(10)]
-
-    assert [end(process) for process in processes] == [0] * 10
-    work(10)
-
-
 # Errors.
 
 
@@ -267,15 +238,6 @@ def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
     assert store.takes_layers and os.listdir(path)
 
 
-def test_the_layers_in_memory_may_have_no_bound() -> None:
-    bilm = fixture_bilm(LayerStore(memory=float("inf")))
-    computed = computed_by(bilm)
-
-    assert_same(bilm(ids_of(BATCH)), bilm(ids_of(BATCH)))
-
-    assert computed == [4]
-
-
 def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bilm = fixture_bilm(LayerStore(str(tmp_path / "store")))
     bilm(ids_of([SENTENCE]))
@@ -288,17 +250,6 @@ def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.Monke
     assert not any(store.lacks(bilm.source(), list(ids_of([SENTENCE]).short().numpy())))
     with pytest.raises(ConfigurationError, match="must be a folder, but ~/file is a file"):
         LayerStore("~/file")
-
-
-def test_a_folder_that_is_deleted_between_batches_is_filled_again(path: str) -> None:
-    bilm = fixture_bilm(LayerStore(path, "float32", 0))
-    first = bilm(ids_of(BATCH))
-    shutil.rmtree(path)
-    computed = computed_by(bilm)
-
-    assert_same(bilm(ids_of(BATCH)), first)
-    assert_same(bilm(ids_of(BATCH)), first)
-    assert computed == [4]
 
 
 def test_changing_returned_layers_does_not_change_the_entries() -> None:
