@@ -28,9 +28,6 @@ class Elmo(torch.nn.Module):
         vectors too, as in AllenNLP's `Elmo`. A store of the biLM is then not used.
     mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`.
 
-    # Raises
-
-    `ConfigurationError`: `num_mixes` is less than 1, or `ElmoMix` refuses an argument.
     """
 
     def __init__(

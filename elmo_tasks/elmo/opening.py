@@ -107,8 +107,8 @@ def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
 
 def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
     """
-    Returns the mixes of a model by their places, `input` and `output`. If mixes share a place, the
-    key of each is its name in the model.
+    Returns the mixes of a model by their places, `input` and `output`, or by their names in it if
+    they share a place.
     """
     mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
     places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]

@@ -26,10 +26,9 @@ class FractionReader(DatasetReader):
 
     # Parameters
 
-    reader: The other reader. Its `max_instances` limits the data to choose from; the
-        `max_instances` of this reader limits the instances of the chosen data.
+    reader: The other reader. Its `max_instances` limits the data to choose from; that of this
+        reader limits the instances of the chosen data.
     fraction: A number above 0 and at most 1. The number of chosen items is rounded, and at least 1.
-    seed (default `0`): Seed of the random choice.
     """
 
     def __init__(self, reader: DatasetReader, fraction: float, seed: int = 0, **kwargs) -> None:

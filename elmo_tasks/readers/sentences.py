@@ -20,8 +20,8 @@ class SentencesReader(TextReader):
     A path may be a glob pattern. The text is not held in memory. With `max_instances`, all workers
     and ranks together read only the first `max_instances` lines.
 
-    With `reader`, the sentences are the distinct texts of that reader's instances. So a biLM can be
-    trained further on the text of a task (Peters et al. 2018, supplement A.1).
+    With `reader`, the sentences are the distinct texts of that reader's instances, to train a biLM
+    further on the text of a task (Peters et al. 2018, supplement A.1).
 
     An instance has the field `tokens`, with the boundaries `<S>` and `</S>` around the sentence.
 
@@ -32,8 +32,8 @@ class SentencesReader(TextReader):
     max_tokens (default `256`): Longer lines are cut into pieces of this many tokens.
     token_indexers: By default char ids for the biLM under the name `elmo`, and word ids for the
         softmax under the name `tokens`.
-    reader: The reader of a task. The path is then a path for this reader.
-    fields: Names of the fields to read from the task's instances; by default every `TextField`.
+    reader, fields: The reader of a task, which reads the path, and the names of the fields to take
+        from its instances; by default every `TextField`.
     """
 
     def __init__(

@@ -102,9 +102,8 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 
 def parse_squad(content: Any) -> list[Question]:
     """
-    Returns the questions in the content of a file. An article may have no paragraphs, and a
-    paragraph no questions. Raises `ValueError` with the path in the JSON if the content has another
-    shape, a passage or a question has no word, or two questions have the same id.
+    Returns the questions in the content of a file. Raises `ValueError` with the path in the JSON if
+    it has another shape, a passage or a question has no word, or two questions have the same id.
     """
     paths: dict[str, str] = {}
     questions = []

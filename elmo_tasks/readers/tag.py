@@ -30,15 +30,14 @@ class TagReader(TextReader):
 
     # Parameters
 
-    column (default `'upos'`): The name of what is learnt: a column of CoNLL-U or of `columns`, or a
-        field in JSON.
+    column (default `'upos'`): What is learnt: a column of CoNLL-U or of `columns`, or a field in
+        JSON.
     spans (default `False`): Whether spans of tokens have labels. Tags are then learnt as BIOUL. A
         file is read as BIOUL or BIOES if one of its tags marks an end, and otherwise by conlleval's
         rules, which fit IOB1 and BIO.
-    columns (default `['word', 'tag']`): Names of all columns of files in columns, in their order;
-        one of them must be `word`.
-    token_indexers: By default word ids under the name `tokens`.
-    language (default `'en'`): spaCy's code of the language. Its rules cut raw text into words.
+    columns (default `['word', 'tag']`): Names of all columns of files in columns, among them
+    `word`. token_indexers: By default word ids under the name `tokens`. language (default `'en'`):
+    spaCy's code of the language. Its rules cut raw text into words.
     """
 
     def __init__(
@@ -77,9 +76,9 @@ class TagReader(TextReader):
         # Parameters
 
         columns (default `['word', 'pos', 'chunk', 'ner']`)
-        tag_column (default `'ner'`): The name of the column with the tags to learn.
-        file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (for BIOES too). A
-            tag that the scheme does not allow is an error. By default as for `elmo_tag`.
+        tag_column (default `'ner'`): The column with the tags to learn.
+        file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (for BIOES too),
+            by default as for `elmo_tag`. Any other tag is an error.
         scheme (default `'BIOUL'`): The scheme of the tags to learn: `BIO` or `BIOUL`.
         token_indexers: By default word ids under the name `tokens`.
         tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
@@ -133,7 +132,7 @@ class TagReader(TextReader):
         return Instance(fields)
 
     def sentences(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
-        """Yields the sentences of a file of training data, whatever the file's format."""
+        """Yields the sentences of a file of any format."""
         tokenize = self.tokenizer.tokenize
         return read_tagged(file_path, self.column, self.columns, tokenize, self._kind)
 

@@ -22,15 +22,11 @@ _of_parents: list[sqlite3.Connection | None] = []
 
 class LayerDatabase:
     """
-    Keeps values by key in an SQLite file that the processes of one machine share: any number may
-    read, and one at a time writes. A value stays once its transaction has ended, even if its writer
-    is killed afterwards. Each value has a checksum, and a damaged value counts as missing. Errors
-    of file and disk are logged once, not raised; the database then returns no values, or accepts
-    none. One thread at a time may use it.
-
-    # Parameters
-
-    folder: The folder of the file. It is made at the first use.
+    Keeps values by key in an SQLite file, in a folder that is made at the first use. The processes
+    of one machine share it: any number may read, and one at a time writes. A value stays once its
+    transaction has ended, even if its writer is killed afterwards. Each value has a checksum, and a
+    damaged value counts as missing. Errors of file and disk are logged once, not raised; the
+    database then returns no values, or accepts none. One thread at a time may use it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -112,8 +108,8 @@ class LayerDatabase:
 
     def _open(self) -> sqlite3.Connection | None:
         """
-        Returns this process's connection to the file that is now at the path, or `None` after an
-        error. Opens the file first if it was replaced, or if this process is a new fork.
+        Returns the connection to the file that is now at the path, or `None` after an error. Opens
+        it first if it was replaced, or if this process is a new fork.
         """
         if self._opened_for == (os.getpid(), *file_identity(self._file)):
             return self._connection

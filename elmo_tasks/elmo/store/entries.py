@@ -54,9 +54,9 @@ def own_key(source: LayerSource, dtype: str) -> bytes:
 
 def key_in(database: LayerDatabase, source: LayerSource, dtype: str) -> bytes:
     """
-    Returns the bytes with which a database begins the keys of a biLM's entries. Keeps a record of
-    the biLM in the database. The start state is computed from the weights, so its last bits differ
-    between machines. If start states differ only by rounding, the first record's key is used.
+    Returns the bytes with which a database begins the keys of a biLM's entries, and keeps a record
+    of the biLM. The last bits of a start state differ between machines: if start states differ only
+    by rounding, the first record's key is used.
     """
     weights = _weights(source, dtype)
     about = {**source.about, "dtype": dtype, "weights": weights.hex()}
