@@ -6,14 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import Any, BinaryIO
+from typing import Any
 
 from allennlp.models.archival import archive_model
-from filelock import lock_descriptor
 
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, write_whole
+from elmo_tasks.common.lock import lock
 
 # A stopped training has this many seconds to archive its best weights and to end.
 _SECONDS_TO_END = 60
@@ -26,35 +25,35 @@ def start(
     Starts AllenNLP's training of a run, or continues it from its last checkpoint. Returns the
     process that trains, or `None` if the run is complete.
 
-    The process inherits a lock on its log, and holds it while it lives. So two processes never
-    train one run, even if the ablation that started the first process was killed.
+    `elmo-tasks train` locks its folder while it lives. So two processes never train one run, even
+    if the ablation that started the first process was killed.
 
     # Parameters
 
     packages: Packages that the process imports, as with `--include-package`.
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
-    with open(run.log, "ab") as log:
-        # On Windows a process inherits no lock, and could not write to a locked log file.
-        if os.name != "nt" and not lock_descriptor(log.fileno(), blocking=False):
-            raise ConfigurationError(
-                f"another process still trains {run}: wait until it ends, or end it; its log is "
-                f"{run.log}"
-            )
+    command = [sys.executable, "-m", "elmo_tasks", "train", str(run.config_file)]
+    command += ["-s", str(run.folder), "--file-friendly-logging"]
+    for package in packages:
+        command += ["--include-package", package]
+    with lock(run.folder):
         if run.is_trained():
             if not run.is_complete():
                 _archive(run)
             return None
-        command = [sys.executable, "-m", "elmo_tasks", "train", str(run.config_file)]
-        command += ["-s", str(run.folder), "--file-friendly-logging"]
-        for package in packages:
-            command += ["--include-package", package]
         if run.is_interrupted():
             command.append("--recover")
         elif run.folder.exists():
             shutil.rmtree(run.folder)
         write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
-        return _process(command, log)
+    with open(run.log, "ab") as log:
+        log.write(f"$ {shlex.join(command)}\n".encode())
+        log.flush()
+        # The log of a run has all messages, since nobody watches the run.
+        env = {"ALLENNLP_LOG_LEVEL": "INFO", **os.environ}
+        pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(command, env=env, **pipes)
 
 
 def train_all(
@@ -70,7 +69,9 @@ def train_all(
             while waiting and len(running) < jobs:
                 run = waiting.pop(0)
                 running[run] = begin(run)
-            ended = [run for run, process in running.items() if not process or _has_ended(process)]
+            ended = [
+                run for run, process in running.items() if not process or process.poll() is not None
+            ]
             for run in ended:
                 yield run, running.pop(run)
             if not ended:
@@ -93,23 +94,6 @@ def why_failed(run: Run, process: subprocess.Popen | None) -> str | None:
     lines = run.log.read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return f"{f'signal {-code}' if code < 0 else f'exit {code}'}: {last}"
-
-
-def _has_ended(process: subprocess.Popen) -> bool:
-    return process.poll() is not None
-
-
-def _process(command: list[str], log: BinaryIO) -> subprocess.Popen:
-    log.write(f"$ {shlex.join(command)}\n".encode())
-    log.flush()
-    return subprocess.Popen(
-        command,
-        # The log of a run has all messages, since nobody watches the run.
-        env={"ALLENNLP_LOG_LEVEL": "INFO", **os.environ},
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-    )
 
 
 def _archive(run: Run) -> None:

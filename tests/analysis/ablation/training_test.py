@@ -1,4 +1,3 @@
-import fcntl
 import json
 import subprocess
 from pathlib import Path
@@ -9,6 +8,7 @@ import torch
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.lock import lock
 
 
 def runs(folder: Path, number: int) -> list[Run]:
@@ -41,16 +41,11 @@ def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
 
 def test_a_run_that_another_process_trains_is_left_to_it(tmp_path: Path) -> None:
     (run,) = runs(tmp_path, 1)
-    run.log.parent.mkdir(parents=True)
-    with open(run.log, "wb") as log:
-        fcntl.flock(log, fcntl.LOCK_EX)
-        # The process inherits the log and with it the lock, which it holds while it lives. It lives
-        # until its input is closed.
-        other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log)
+    run.folder.mkdir(parents=True)
 
-    with pytest.raises(ConfigurationError, match="another process still trains both, seed 0"):
+    # `elmo-tasks train` holds this lock, too.
+    with lock(run.folder), pytest.raises(ConfigurationError, match="seed0 is in use by another"):
         start(run, {})
-    other.communicate()
 
     assert not run.config_file.exists()
 
