@@ -4,8 +4,8 @@ import json
 import shlex
 import shutil
 import statistics
-import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,14 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader
 
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.own_data.baseline import baseline
+from elmo_tasks.common.records import read_records
 from elmo_tasks.own_data.split import Reader, part_suffix, read_examples, split, written
+from elmo_tasks.readers.classify import ClassifyReader
+from elmo_tasks.readers.entities import Entity, read_entities, split_tag, tag_of
+from elmo_tasks.readers.tag import TagReader
+
+# Maps the prefixes of BIOUL to those of BIO.
+_BIO = {"O": "O", "B": "B", "I": "I", "U": "B", "L": "I"}
 
 READERS = ("elmo_classify", "elmo_tag")
 
@@ -66,7 +72,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
     Joins the training and the validation data, splits them into folds, and trains once for each
     fold. A fold is the test data of its training. Of the other folds, a fifth chooses the epoch,
     and the rest is trained on. A training that an earlier call has finished is not repeated. Only
-    the scores are kept. Prints which training begins, and how long all will take.
+    the scores are kept. Prints which training begins.
 
     # Parameters
 
@@ -83,14 +89,10 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
     seed = config.get("random_seed", 1)
     folds = split(examples, num_folds, seed)
     scores: list[float] = []
-    seconds: list[float] = []
     for number, test in enumerate(folds, start=1):
         result = folder / f"{number}.json"
         if not result.exists():
-            left = num_folds - number + 1
-            took = f", about {_minutes(statistics.mean(seconds) * left)} left" if seconds else ""
-            print(f"Training {number + 1} of {num_folds + 1}, without fold {number}{took}.")
-            start = time.monotonic()
+            print(f"Training {number + 1} of {num_folds + 1}, without fold {number}.")
             others = [example for fold in folds if fold is not test for example in fold]
             dev, *rest = split(others, _PARTS, seed)
             parts = {"train": [each for part in rest for each in part], "validation": dev}
@@ -108,7 +110,6 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
             write_whole(result, json.dumps({metric_of(config): score}))
             shutil.rmtree(training)
             shutil.rmtree(data)
-            seconds.append(time.monotonic() - start)
         scores.append(json.loads(result.read_text())[metric_of(config)])
     return scores
 
@@ -123,11 +124,60 @@ def folds_line(metric: str, scores: list[float]) -> str:
     return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
 
 
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
 def _reader(config: dict[str, Any]) -> Reader:
     reader = DatasetReader.from_params(Params(dict(config["dataset_reader"])))
     assert isinstance(reader, Reader)
     return reader
+
+
+def baseline(reader: Reader, train: str | Path, dev: str | Path) -> tuple[float, str]:
+    """
+    Returns the score on `dev` of a model that always gives the most frequent answer in `train` (the
+    most frequent label, or the most frequent tag of each word), and a description of this model.
+    """
+    if not isinstance(reader, ClassifyReader):
+        return _of_tags(reader, train, dev), "each word with its most frequent tag"
+    counts = Counter(each for labels in _labels(reader, train) for each in labels)
+    ((label, _),) = counts.most_common(1)
+    gold = list(_labels(reader, dev))
+    # If each text has one label, F1 is the accuracy.
+    score = _f1(sum(label in labels for labels in gold), len(gold), sum(map(len, gold)))
+    return score, f"every text as {label!r}, the most frequent label"
+
+
+def _labels(reader: ClassifyReader, path: str | Path) -> Iterator[Sequence[str]]:
+    for record in read_records(path):
+        label = reader.labels_of(record.values)
+        yield [label] if isinstance(label, str) else label
+
+
+def _of_tags(reader: TagReader, train: str | Path, dev: str | Path) -> float:
+    counts: dict[str, Counter[str]] = {}
+    of_all: Counter[str] = Counter()
+    for sentence in reader.sentences(train):
+        of_all.update(sentence.tags)
+        for word, tag in zip(sentence.words, sentence.tags):
+            counts.setdefault(word, Counter())[tag] += 1
+    best = {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
+    other = of_all.most_common(1)[0][0]
+    right, predicted, gold = 0, 0, 0
+    for sentence in reader.sentences(dev):
+        found: list[str] = [best.get(word, other) for word in sentence.words]
+        claims = _claims(found, reader.spans)
+        facts = _claims(sentence.tags, reader.spans)
+        right += len(claims & facts)
+        predicted += len(claims)
+        gold += len(facts)
+    return _f1(right, predicted, gold)
+
+
+def _claims(tags: list[str], spans: bool) -> set[Entity]:
+    if not spans:
+        return {Entity(tag, index, index + 1) for index, tag in enumerate(tags)}
+    # The most frequent tags may break BIOUL. With B and I alone, they can always be read.
+    pairs = map(split_tag, tags)
+    return set(read_entities([tag_of(_BIO[prefix], type_) for prefix, type_ in pairs]))
+
+
+def _f1(num_right: int, num_predicted: int, num_gold: int) -> float:
+    return 2 * num_right / max(1, num_predicted + num_gold)

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.own_data.results import folds_line, train_folds
+from elmo_tasks.own_data.results import baseline, folds_line, train_folds
+from elmo_tasks.readers.classify import ClassifyReader
+from elmo_tasks.readers.tag import TagReader
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = str(ROOT / "fixtures" / "classify.csv")
@@ -62,7 +64,7 @@ def test_each_row_is_in_the_test_data_of_one_fold_and_chooses_no_epoch_of_it(
     ]
     first, second, _ = capsys.readouterr().out.splitlines()
     assert first == "Training 2 of 4, without fold 1."
-    assert second.startswith("Training 3 of 4, without fold 2, about 0 s left")
+    assert second == "Training 3 of 4, without fold 2."
 
 
 def test_folds_go_on_after_an_interruption(tmp_path: Path) -> None:
@@ -81,3 +83,57 @@ def test_the_mean_and_the_deviation_are_said() -> None:
     line = folds_line("accuracy", [0.7, 0.8, 0.9])
 
     assert line == "accuracy in 3 folds: 80.0 ± 10.0 (70.0, 80.0, 90.0)"
+
+
+def rows(path: Path, values: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("train", "dev", "separator", "expected"),
+    [
+        ("aab", "abba", None, 2 / 4),
+        # 2 of 3 texts have a; of 4 labels, a is 2: F1 = 2 * 2 / (3 + 4).
+        (["a;b", "a"], ["a", "b", "a;c"], ";", 4 / 7),
+    ],
+)
+def test_texts_have_the_most_frequent_label(
+    train: Any, dev: Any, separator: str | None, expected: float, tmp_path: Path
+) -> None:
+    paths = [
+        rows(tmp_path / f"{name}.jsonl", [{"text": "Soup", "label": label} for label in labels])
+        for name, labels in (("train", train), ("dev", dev))
+    ]
+
+    score, always = baseline(ClassifyReader(separator=separator), *paths)
+
+    assert score == pytest.approx(expected) and "'a'" in always
+
+
+def test_words_have_their_most_frequent_tag_and_others_that_of_all(tmp_path: Path) -> None:
+    reader = TagReader(column="tags")
+    train = [{"tokens": ["saw", "saw", "saw", "a", "x"], "tags": ["V", "N", "V", "D", "D"]}] * 2
+    dev = [{"tokens": ["saw", "a", "b", "c"], "tags": ["V", "D", "V", "N"]}]
+    paths = [rows(tmp_path / f"{n}.jsonl", each) for n, each in (("train", train), ("dev", dev))]
+
+    score, _ = baseline(reader, *paths)
+
+    # V, D, and twice V or D, which are as frequent; V comes first.
+    assert score == 3 / 4
+
+
+def test_spans_are_counted_whole(tmp_path: Path) -> None:
+    reader = TagReader(column="tags", spans=True)
+    train = [{"tokens": ["New", "York", "is", "old"], "tags": ["B-LOC", "L-LOC", "O", "O"]}]
+    dev = [
+        {"tokens": ["New", "York", "is", "new"], "tags": ["B-LOC", "L-LOC", "O", "O"]},
+        {"tokens": ["Old", "York", "sleeps"], "tags": ["B-LOC", "L-LOC", "O"]},
+    ]
+    paths = [rows(tmp_path / f"{n}.jsonl", each) for n, each in (("train", train), ("dev", dev))]
+
+    score, _ = baseline(reader, *paths)
+
+    # Predicted are New York, and York alone; one of two is right, and one of two is found. The
+    # unknown words are O, as most words.
+    assert score == 1 / 2
