@@ -61,8 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.neighbors.neighbors import neighbors
-    from elmo_tasks.analysis.neighbors.report import text_of
+    from elmo_tasks.analysis.neighbors.neighbors import neighbors, text_of
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
     opened = open_from_args(args)

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from elmo_tasks.analysis.ablation.report import Report, ablation_report
-from elmo_tasks.analysis.ablation.result import Result
-from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.run import Result, Run
 
 ROOT = Path("runs")
 

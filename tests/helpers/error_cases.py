@@ -1,8 +1,7 @@
 """Cases for error reports, worked by hand."""
 
 from elmo_tasks.analysis.errors.case import Case, Claim, same_counts
-from elmo_tasks.analysis.errors.judges import JUDGES
-from elmo_tasks.analysis.errors.links import CONFLATED, MISSED, RIGHT
+from elmo_tasks.analysis.errors.judges import CONFLATED, JUDGES, MISSED, RIGHT
 from elmo_tasks.analysis.errors.read_cases import Judged
 
 

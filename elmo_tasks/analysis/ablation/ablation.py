@@ -13,8 +13,7 @@ from elmo_tasks.analysis.ablation.report import (
     shown,
     text_of,
 )
-from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
-from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.run import Result, Run, find_metric, read_result
 from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
 from elmo_tasks.common.files import remove_leftovers, write_whole

@@ -3,8 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elmo_tasks.analysis.ablation.paper import Published, published
-from elmo_tasks.analysis.ablation.result import Result
-from elmo_tasks.analysis.ablation.run import Run, percent
+from elmo_tasks.analysis.ablation.run import Result, Run, percent
 from elmo_tasks.analysis.environment import describe_environment
 from elmo_tasks.analysis.tables import table
 

@@ -1,6 +1,12 @@
 import json
+import re
+import statistics
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from elmo_tasks.common.errors import ConfigurationError
 
 
 class Run(NamedTuple):
@@ -66,6 +72,78 @@ class Run(NamedTuple):
         return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
 
 
+class Result(NamedTuple):
+    """
+    The result of a run that has ended.
+
+    # Parameters
+
+    error: The reason why the run failed; the other fields are then empty.
+    value: The validation metric at the best epoch.
+    epochs: The number of epochs that were trained.
+    best_epoch: The index of the best epoch, from 0.
+    seconds: The seconds of an epoch with its validation: the median over the epochs.
+    """
+
+    run: Run
+    error: str | None = None
+    value: float | None = None
+    epochs: int = 0
+    best_epoch: int = 0
+    seconds: float = 0.0
+
+
+def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
+    """
+    Returns the validation metric that chooses the best epoch of every run, with its sign. If a
+    config has several metrics, the first one is used. Raises `ConfigurationError` if the configs
+    have different metrics, or if a config has no trainer or no validation data.
+    """
+    metrics = set()
+    for run, config in configs.items():
+        for field in ("validation_data_path", "trainer"):
+            if field not in config:
+                raise ConfigurationError(
+                    f"the config of {run} has no {field}, which the comparison needs"
+                )
+        metric = config["trainer"].get("validation_metric", "-loss")
+        metrics.add(metric if isinstance(metric, str) else metric[0])
+    if len(metrics) > 1:
+        raise ConfigurationError(
+            f"the variants cannot be compared: their validation_metric is {' or '.join(metrics)}"
+        )
+    return metrics.pop()
+
+
+def read_result(run: Run, metric: str) -> Result:
+    """
+    Reads the result of a complete run from AllenNLP's metrics. A run without an epoch or without a
+    best value of the metric has failed.
+    """
+    metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
+    epochs = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in run.folder.glob("metrics_epoch_*.json")
+    ]
+    if not epochs:
+        return Result(run, f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
+    best = f"best_validation_{metric[1:]}"
+    if best not in metrics:
+        return Result(run, f"metrics.json has no {best}: the metric was never a number")
+    epochs.sort(key=lambda epoch: epoch["epoch"])
+    ends = [_seconds(epoch["training_duration"]) for epoch in epochs]
+    # A recovered training counts its time from zero again. If the first epoch after the restart
+    # took longer than all before together, this cannot be seen, so the median is taken.
+    seconds = [now - then if now > then else now for then, now in zip([0.0, *ends], ends)]
+    return Result(
+        run,
+        value=metrics[best],
+        epochs=len(epochs),
+        best_epoch=metrics["best_epoch"],
+        seconds=statistics.median(seconds),
+    )
+
+
 def percent(fraction: float) -> str:
     return f"{100 * fraction:g} %"
 
@@ -76,3 +154,12 @@ def _read(path: Path) -> dict[str, Any] | None:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
+
+
+def _seconds(duration: str) -> float:
+    """Returns the seconds of a `timedelta`, written as a string."""
+    match = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d+):([\d.]+)", duration)
+    if match is None:
+        raise ValueError(f"expected a duration such as '1 day, 0:02:03.5', but got {duration!r}")
+    days, hours, minutes, seconds = (float(group or 0) for group in match.groups())
+    return timedelta(days, seconds, hours=hours, minutes=minutes).total_seconds()

@@ -1,19 +1,29 @@
 """Compares the answers of each task's predictor with the data."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField, TextField
 
 from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, Counts, same_counts
-from elmo_tasks.analysis.errors.links import judge_links
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.metrics.coref import coref_counts
 from elmo_tasks.metrics.squad import exact_match, f1
 from elmo_tasks.metrics.srl import Argument, arguments
+from elmo_tasks.readers.coref_file import Span
 from elmo_tasks.readers.entities import read_entities
 
 Answer = dict[str, Any]
+
+# The first three are kinds of predicted links. The last two are kinds of missed gold links.
+RIGHT = "right"
+CONFLATED = "wrong: joins two clusters"
+EXTRA = "wrong: joins what is no mention"
+MISSED = "missing: mention not found"
+DIVIDED = "missing: mention begins a cluster"
+KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 
 
 def _judge_class(instance: Instance, answer: Answer) -> Case:
@@ -98,6 +108,46 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
     return Case(text, same_counts(score), [claim], list(expected), [predicted])
 
 
+def _judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
+    """
+    Compares predicted and gold clusters link by link. A gold mention links to the previous mention
+    in its cluster. The score is the mean F1 of `CorefMetric`.
+    """
+    about = instance["metadata"].metadata  # type: ignore[attr-defined]
+    if "clusters" not in about:
+        raise ConfigurationError(NO_ANSWERS)
+    words = [word for sentence in answer["sentences"] for word in sentence]
+    expected = [sorted(cluster) for cluster in about["clusters"]]
+    owners = {span: index for index, cluster in enumerate(expected) for span in cluster}
+    antecedents = {span: before for each in expected for before, span in pairwise(each)}
+    claims, kinds = [], []
+    predicted = [[_span(mention) for mention in cluster] for cluster in answer["clusters"]]
+    for cluster, spans in zip(answer["clusters"], predicted):
+        for mention, span in list(zip(cluster, spans))[1:]:
+            antecedent = spans[mention["antecedent"]]
+            kinds.append(_kind(owners.get(span), owners.get(antecedent)))
+            claims.append(
+                Claim(
+                    _link(span, antecedent, words),
+                    _right(span, owners, antecedents, words),
+                    mention["probability"],
+                    kinds[-1] == RIGHT,
+                    " ".join(answer["sentences"][mention["sentence"]]),
+                )
+            )
+    begun = {spans[0] for spans in predicted}
+    found = {span for spans in predicted for span in spans}
+    kinds += [MISSED for span in antecedents if span not in found]
+    kinds += [DIVIDED for span in antecedents if span in begun]
+    return Case(
+        " ".join(words),
+        coref_counts(predicted, expected).tolist(),
+        claims,
+        [_link(*pair, words) for pair in antecedents.items()],
+        kinds,
+    )
+
+
 # The name of the score, and the function that compares, by what a predictor's `Task` says is
 # compared.
 JUDGES: dict[str, tuple[str, Callable[[Instance, Answer], Case]]] = {
@@ -107,7 +157,7 @@ JUDGES: dict[str, tuple[str, Callable[[Instance, Answer], Case]]] = {
     "entities": ("F1", _judge_entities),
     "answers": ("F1", _judge_answer),
     "roles": ("F1", _judge_roles),
-    "links": ("mean F1", judge_links),
+    "links": ("mean F1", _judge_links),
 }
 
 
@@ -130,6 +180,29 @@ def _text(instance: Instance) -> str:
 
 def _words(field: Any) -> list[str]:
     return [token.text for token in field]
+
+
+def _span(mention: dict[str, Any]) -> Span:
+    start, end = mention["tokens"]
+    return start, end
+
+
+def _kind(owner: int | None, antecedents_owner: int | None) -> str:
+    if owner is None or antecedents_owner is None:
+        return EXTRA
+    return RIGHT if owner == antecedents_owner else CONFLATED
+
+
+def _right(
+    span: Span, owners: dict[Span, int], antecedents: dict[Span, Span], words: list[str]
+) -> str:
+    if span in antecedents:
+        return _link(span, antecedents[span], words)
+    return "no antecedent" if span in owners else "no mention"
+
+
+def _link(span: Span, antecedent: Span, words: list[str]) -> str:
+    return " → ".join(" ".join(words[start:end]) for start, end in (span, antecedent))
 
 
 def _one_part(type_: str, start: int, end: int) -> Argument:

@@ -6,7 +6,7 @@ import numpy
 
 from elmo_tasks.analysis.errors.case import Case, score_of
 from elmo_tasks.analysis.errors.comparison import compare
-from elmo_tasks.analysis.errors.links import KINDS
+from elmo_tasks.analysis.errors.judges import KINDS
 from elmo_tasks.analysis.errors.read_cases import Judged
 
 # The groups by share of unknown words end at these shares.

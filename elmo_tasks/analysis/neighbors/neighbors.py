@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import normalize
 from tqdm import tqdm
 
-from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence, find, search
+from elmo_tasks.analysis.neighbors.occurrences import Occurrence, find, search
 from elmo_tasks.analysis.neighbors.vectors import (
     cluster,
     mean_cosine,
@@ -64,7 +64,10 @@ def neighbors(
     wanted = None if sentence is None else find(word, sentence, ignore_case)
     corpus = search(text, word, _MAX_OCCURRENCES, ignore_case)
     if not corpus.occurrences:
-        raise ConfigurationError(_nothing_found(word, text, corpus))
+        raise ConfigurationError(
+            f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences; give "
+            "one token, and --ignore-case if its capitals may differ"
+        )
     # An occurrence is not compared with itself.
     occurrences = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
     if not occurrences:
@@ -79,11 +82,9 @@ def neighbors(
     points, shares = principal_plane(vectors)
     frequent = [other for other, _ in corpus.counts.most_common(_MAX_WORDS)]
     similar = similar_words(sentence_layers.bilm, word, frequent, num_similar)
-    in_file = (
-        []
-        if word_vectors is None
-        else similar_words_of_file(word_vectors, word, _MAX_WORDS, num_similar)
-    )
+    in_file: list[tuple[str, float]] = []
+    if word_vectors is not None:
+        in_file = similar_words_of_file(word_vectors, word, _MAX_WORDS, num_similar)
     return {
         "word": word,
         "layer": layer_name(layer),
@@ -116,6 +117,57 @@ def neighbors(
     }
 
 
+def text_of(report: dict[str, Any], max_lines: int) -> str:
+    """Returns a report as text, with at most `max_lines` occurrences in each section."""
+    found, num_shown = report["num_occurrences"], sum(map(len, report["groups"]))
+    part = f"{found:,}" if num_shown == found else f"{num_shown:,} of {found:,}"
+    lines = [
+        f"{part} occurrences of {report['word']}, compared in layer {report['layer']} of "
+        f"{report['bilm']}; {report['num_sentences']:,} sentences of {report['text']}"
+    ]
+    if report["beside"] is not None:
+        lines += ["", f"Compared with: {' '.join(report['beside']['words'])}"]
+    for heading, shown in _sections(report, max_lines):
+        lines += ["", f"{heading}:"]
+        for each in shown:
+            line = Occurrence(each["words"], each["place"]).line()
+            lines.append(f"{each['cosine']:6.3f} {line}")
+    lines.append("")
+    if len(report["groups"]) > 1:
+        cosines = [
+            f"{pair['mean_cosine']:.3f} {'within' if i == j else 'between'} "
+            f"{i if i == j else f'{i} and {j}'}"
+            for pair in report["mean_cosines"]
+            for i, j in [pair["clusters"]]
+        ]
+        lines.append(f"Mean cosines of two occurrences: {', '.join(cosines)}.")
+    similar = _listed(report["nearest_words_of_layer_0"])
+    lines.append(f"Nearest words in layer 0, which ignores the context: {similar}.")
+    if in_file := report["nearest_words_of_file"]:
+        lines.append(f"Nearest words in the word vectors: {_listed(in_file)}.")
+    return "\n".join(lines)
+
+
+def _sections(report: dict[str, Any], max_lines: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """
+    Yields a heading and the occurrences below it: for each cluster the most typical ones, or if the
+    occurrences are ranked, the nearest and, if any are left, the furthest.
+    """
+    if report["beside"] is None:
+        for k, group in enumerate(report["groups"], start=1):
+            heading = f"Cluster {k}, {len(group):,} occurrences, the most typical first"
+            yield heading, group[:max_lines]
+        return
+    (ranked,) = report["groups"]
+    yield "The nearest", ranked[:max_lines]
+    if furthest := ranked[max_lines:][-max_lines:]:
+        yield "The furthest", furthest
+
+
+def _listed(similar: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(f"{each['word']} {each['cosine']:.2f}" for each in similar) or "none"
+
+
 def _vectors(
     sentence_layers: SentenceLayers, layer: int, occurrences: Sequence[Occurrence]
 ) -> torch.Tensor:
@@ -125,20 +177,6 @@ def _vectors(
     # A vector is copied, because a view would keep the layers of its whole sentence in memory.
     vectors = [layers[layer, occurrence.position].clone() for layers, occurrence in found]
     return normalize(torch.stack(vectors))
-
-
-def _nothing_found(word: str, text: str, corpus: Corpus) -> str:
-    message = f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences"
-    forms = ", ".join(
-        f"{other} ({count})"
-        for other, count in corpus.counts.items()
-        if other.casefold() == word.casefold()
-    )
-    if forms:
-        return f"{message}; but {forms} does: use --ignore-case to find it"
-    if len(word.split()) != 1:
-        return f"{message}; give one token, without blanks"
-    return message
 
 
 def _as_dicts(similar: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:

@@ -8,9 +8,6 @@ from tqdm import tqdm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 
-# The maximum number of characters that are shown on each side of a word.
-_WINDOW = 40
-
 # Longer lines are cut into pieces of this many tokens.
 _MAX_TOKENS = 256
 
@@ -28,19 +25,14 @@ class Occurrence(NamedTuple):
     words: list[str]
     position: int
 
-    def window(self, width: int = _WINDOW) -> tuple[str, str, str]:
+    def line(self, width: int = 40) -> str:
         """
-        Returns the text before the word, the word, and the text after it. Both texts consist of
-        whole words and have at most `width` characters.
+        Returns the word with its context as one line: before and after it, as many whole words as
+        fit into `width` characters.
         """
         before, after = self.words[: self.position], self.words[self.position + 1 :]
-        left = _as_fit(before[::-1], width)[::-1]
-        return " ".join(left), self.words[self.position], " ".join(_as_fit(after, width))
-
-    def line(self) -> str:
-        """Returns the word with its context as one line. The word begins at column 42."""
-        before, word, after = self.window()
-        return f"{before:>{_WINDOW}}  {word}  {after}"
+        left = " ".join(_as_fit(before[::-1], width)[::-1])
+        return f"{left:>{width}}  {self.words[self.position]}  {' '.join(_as_fit(after, width))}"
 
 
 class Corpus(NamedTuple):

@@ -3,8 +3,7 @@ import statistics
 import pytest
 
 from elmo_tasks.analysis.ablation.report import Report, ablation_report, text_of
-from elmo_tasks.analysis.ablation.result import Result
-from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.run import Result, Run
 from tests.helpers.ablation_reports import ROOT, report, result
 
 

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.analysis.ablation.result import find_metric, read_result
-from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.run import Run, find_metric, read_result
 from elmo_tasks.common.errors import ConfigurationError
 
 

@@ -91,24 +91,20 @@ words = st.lists(st.text("abc", min_size=1, max_size=6), min_size=1, max_size=12
 
 
 @given(words, st.data(), st.integers(1, 20))
-def test_a_window_is_whole_words_on_either_side_as_many_as_fit(
+def test_a_line_has_whole_words_on_either_side_as_many_as_fit(
     sentence: list[str], data: st.DataObject, width: int
 ) -> None:
     position = data.draw(st.integers(0, len(sentence) - 1))
 
-    before, word, after = Occurrence(sentence, position).window(width)
+    line = Occurrence(sentence, position).line(width)
 
-    assert word == sentence[position]
-    assert len(before) <= width and len(after) <= width
+    before, word = line[:width].strip(), f"  {sentence[position]}  "
+    assert line[width:].startswith(word)
+    after = line[width + len(word) :]
+    assert len(after) <= width
     left, right = before.split(), after.split()
     start, stop = position - len(left), position + 1 + len(right)
     assert sentence[start:position] == left and sentence[position + 1 : stop] == right
     # One more word would not fit.
     assert start == 0 or len(before) + bool(before) + len(sentence[start - 1]) > width
     assert stop == len(sentence) or len(after) + bool(after) + len(sentence[stop]) > width
-
-
-def test_lines_are_aligned_at_the_word() -> None:
-    lines = [Occurrence(words.split(), 1).line() for words in ("a bank b", "longer bank")]
-
-    assert lines[0].index("bank") == lines[1].index("bank")

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.analysis.neighbors.report import text_of
+from elmo_tasks.analysis.neighbors.neighbors import text_of
 
 # A long word does not fit into every window.
 WORDS = "for $ 5 or $_6 one can play at a table of incomprehensibilities and nothing else".split()
