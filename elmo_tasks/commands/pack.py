@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> None:
     published = publish(
         args.archive_file, args.folder, args.bilm, args.max_words, args.force, args.weights
     )
-    parts = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in published.parts.items())
-    print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB ({parts}).")
+    print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB.")
     print(f"Words: {published.num_words:,}.")
     for name, (known_as, fingerprint) in published.bilms.items():
         print(f"Left out: {name}, the biLM {known_as}, fingerprint {fingerprint}.")

@@ -91,12 +91,6 @@ class Softmax:
         left_out = LeftOut.of(others, self.bias[num_classes:]) if len(others) else None
         return Softmax(self.words[:num_classes], rounded, self.bias[:num_classes], scale, left_out)
 
-    @property
-    def num_bytes(self) -> int:
-        """The bytes of the weight, the bias and the scale."""
-        parts = (self.weight, self.bias, self.scale)
-        return sum(part.nbytes for part in parts if part is not None)
-
     def classes(self, words: list[str]) -> list[int]:
         """Returns the class of each word."""
         return [self._classes.get(word, UNKNOWN) for word in words]

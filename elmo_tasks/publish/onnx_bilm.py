@@ -3,6 +3,9 @@ Writes the computation of a biLM (Peters et al. 2018, sections 3.1 and 3.2) as O
 layers are concatenated, the time steps are the first dimension: shape (length + 2, batch, dim).
 """
 
+from typing import Any
+
+import numpy
 import torch
 
 from elmo_tasks.bilm import BiLm
@@ -11,7 +14,25 @@ from elmo_tasks.bilm.characters import word_char_ids
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.publish.onnx_graph import OnnxGraph
+
+
+class OnnxGraph:
+    """
+    Holds a computation in the text format of ONNX: a line for each operator, and the tensors and
+    numbers that the lines name.
+    """
+
+    def __init__(self) -> None:
+        self.lines = ""
+        self.tensors: dict[str, numpy.ndarray] = {}
+
+    def add(self, lines: str, **values: Any) -> None:
+        """Adds lines, and the tensors and numbers that they name."""
+        self.lines += lines
+        for name, value in values.items():
+            tensor = torch.as_tensor(value).detach().cpu()
+            tensor = tensor.float() if tensor.is_floating_point() else tensor
+            self.tensors[name] = tensor.contiguous().numpy()
 
 
 def add_bilm(graph: OnnxGraph, bilm: BiLm) -> None:

@@ -16,20 +16,23 @@ from elmo_tasks.archives.published_weights import (
     write_published,
 )
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
-from elmo_tasks.bilm.files.options import num_parameters
+from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE, bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.from_config import parents_of_bilms
 from elmo_tasks.elmo.opening import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
-from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
-from elmo_tasks.publish.language_model import write_language_model
+from elmo_tasks.language_model.softmax import Softmax
+from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, write_softmax
+from elmo_tasks.predictors.language_model import softmax_of
 
 CARD = "MODEL_CARD.md"
 
 # A folder with a published model has one of these files.
 _WRITTEN = (PUBLISHED_WEIGHTS, SOFTMAX_FILE)
+
+# The number of words in the softmax of a published language model.
+_MAX_WORDS = 50_000
 
 # The namespace of words in a vocabulary.
 _WORDS = "tokens"
@@ -53,14 +56,12 @@ class Published(NamedTuple):
     # Parameters
 
     num_bytes: The size of all files in the folder.
-    parts: The sizes of the largest modules in bytes, by name, the largest first.
     bilms: The known name and the fingerprint of each omitted biLM, by its name in the model.
     kept: The biLMs whose weights were written, by their names in the model.
     num_words: The number of words in the vocabulary.
     """
 
     num_bytes: int
-    parts: dict[str, int]
     bilms: dict[str, tuple[str, str]]
     kept: list[str]
     num_words: int
@@ -81,8 +82,9 @@ def publish(
     - `vocabulary/`;
     - `MODEL_CARD.md`, if the folder has none.
 
-    The doors of this package open the folder like an archive. A language model is written by
-    `write_language_model`. The weights of a model that is replaced (`force`) are removed before its
+    The doors of this package open the folder like an archive. A language model is written for
+    `LanguageModel.from_pretrained`: the biLM in float16 to `options.json` and `weights.hdf5`, and
+    its softmax in 8 bits. The weights of a model that is replaced (`force`) are removed before its
     other files, so a kill leaves no mixture of two models.
 
     # Parameters
@@ -117,9 +119,8 @@ def publish(
             raise ConfigurationError(
                 "a language model is written with its own biLM: leave out bilm"
             )
-        softmax = write_language_model(model, folder, max_words)
-        parts = {"bilm": 2 * num_parameters(model.bilm.options), "softmax": softmax.num_bytes}
-        return _with_card(folder, config, parts, {}, ["bilm"], len(softmax.words) - 1)
+        softmax = _write_language_model(model, folder, max_words or _MAX_WORDS)
+        return _with_card(folder, config, {}, ["bilm"], len(softmax.words) - 1)
     bilms = _named_bilms(model, config, bilm)
     state = dict(model.state_dict())
     num_words = _bound_words(model, state, max_words)
@@ -140,7 +141,18 @@ def publish(
             aside.write_bytes(content.encode())
     weights.replace(folder / PUBLISHED_WEIGHTS)
     kept = [name for name in find_bilms(model) if name not in bilms]
-    return _with_card(folder, config, _parts(state, bilms), bilms, kept, num_words)
+    return _with_card(folder, config, bilms, kept, num_words)
+
+
+def _write_language_model(model: ElmoLanguageModel, folder: Path, max_words: int) -> Softmax:
+    softmax = softmax_of(model).in_8_bits(max_words)
+    # A kill must not leave the old softmax beside the new biLM.
+    (folder / SOFTMAX_FILE).unlink(missing_ok=True)
+    model.bilm.to_files(folder, dtype="float16")
+    # The weights are read again, because float16 has rounded them.
+    written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
+    write_softmax(folder, softmax, written)
+    return softmax
 
 
 def _with_card(folder: Path, config: dict[str, Any], *about: Any) -> Published:
@@ -222,17 +234,6 @@ def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]])
             if parent["bilm"].get("pretrained_file") not in names:
                 parent["bilm"].pop("pretrained_file", None)
     return short
-
-
-def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """Returns the float16 bytes of the four largest modules of a model and its `text_embedder`."""
-    parts: dict[str, int] = {}
-    for name, tensor in state.items():
-        if not any(name.startswith(f"{bilm}.") for bilm in bilms):
-            first, _, rest = name.partition(".")
-            part = f"{first}.{rest.partition('.')[0]}" if first == "text_embedder" else first
-            parts[part] = parts.get(part, 0) + 2 * tensor.numel()
-    return dict(sorted(parts.items(), key=lambda item: -item[1])[:4])
 
 
 def _card(folder: Path, config: dict[str, Any], published: Published) -> str:
