@@ -32,10 +32,9 @@ def run_ablation(
 
     # Parameters
 
-    task: The name of the task in the report.
     runs: Runs with the same root.
     jobs (default `1`): The number of runs that are trained at the same time.
-    packages: Further packages that each training imports, as with `--include-package`.
+    packages: Packages that each training imports, as with `--include-package`.
 
     # Raises
 

@@ -61,9 +61,7 @@ class Run(NamedTuple):
         return self.trained_config() is not None and has_checkpoint
 
     def trained_config(self) -> dict[str, Any] | None:
-        """
-        Returns the config that AllenNLP saved when training began, or `None` if it saved none.
-        """
+        """Returns the config that AllenNLP saved when training began, if any."""
         return _read(self.folder / "config.json")
 
     def is_in_the_way(self) -> bool:
@@ -79,9 +77,7 @@ class Result(NamedTuple):
     # Parameters
 
     error: The reason why the run failed; the other fields are then empty.
-    value: The validation metric at the best epoch.
-    epochs: The number of epochs that were trained.
-    best_epoch: The index of the best epoch, from 0.
+    value: The validation metric at the best epoch, whose index from 0 is `best_epoch`.
     seconds: The seconds of an epoch with its validation: the median over the epochs.
     """
 
@@ -95,9 +91,8 @@ class Result(NamedTuple):
 
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
-    Returns the validation metric that chooses the best epoch of every run, with its sign. If a
-    config has several metrics, the first one is used. Raises `ConfigurationError` if the configs
-    have different metrics, or if a config has no trainer or no validation data.
+    Returns the validation metric, the first of several, that chooses the best epoch of every run,
+    with its sign. Raises `ConfigurationError` if the runs cannot be compared by one.
     """
     metrics = set()
     for run, config in configs.items():
@@ -116,10 +111,7 @@ def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
 
 
 def read_result(run: Run, metric: str) -> Result:
-    """
-    Reads the result of a complete run from AllenNLP's metrics. A run without an epoch or without a
-    best value of the metric has failed.
-    """
+    """Reads the result of a complete run. Without an epoch or a best value, the run has failed."""
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
     epochs = [
         json.loads(path.read_text(encoding="utf-8"))

@@ -13,13 +13,8 @@ NO_ANSWERS = "the data has no gold answers to compare with"
 class Claim(NamedTuple):
     """
     A model's statement, which is right or wrong: a class, an entity, an answer, a semantic role or
-    a link between two mentions.
-
-    # Parameters
-
-    predicted, expected: What the model says, and what the data says.
-    confidence: The probability that the model gives its statement.
-    text: The part of the case's text that a person reads with the statement. By default all of it.
+    a link between two mentions. `confidence` is its probability. A person reads the `text` with it,
+    by default that of the case.
     """
 
     predicted: str
@@ -37,8 +32,7 @@ class Case(NamedTuple):
 
     # Parameters
 
-    text: The text that a person reads.
-    counts: The counts of the score. Precision and recall are equal for classes and answers.
+    counts: Precision and recall are equal for classes and answers.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or
         the expected links.

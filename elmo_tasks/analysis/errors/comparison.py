@@ -41,12 +41,6 @@ def paired_bootstrap(
     Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
     2012). The same cases are drawn with replacement for both models.
 
-    # Parameters
-
-    first, second: The cases of both models, in the same order.
-    num_resamples (default `2000`)
-    seed (default `0`)
-
     # Returns
 
     `difference`, the score of the first model minus that of the second; `low` and `high`, the ends
@@ -81,10 +75,7 @@ def _differences(sums: numpy.ndarray) -> numpy.ndarray:
 
 
 def _better(mine: Sequence[Case], others: Sequence[Case], sign: int) -> list[dict[str, Any]]:
-    """
-    Returns the cases in which the model is better than the other, or with the sign -1 worse, the
-    clearest first.
-    """
+    """Returns the cases in which the model is better, or with -1 worse, the clearest first."""
     pairs = [(sign * (one.score - other.score), one, other) for one, other in zip(mine, others)]
     return [
         {

@@ -19,13 +19,8 @@ _GROUP = 32
 
 class Judged(NamedTuple):
     """
-    The cases of a data set.
-
-    # Parameters
-
-    kind: What is compared: `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
-    metric: The name of the score.
-    classes: The order in which reports show the classes.
+    The cases of a data set. `kind` is a key of `JUDGES`, and `metric` the name of the score.
+    Reports show the classes in their order here.
     """
 
     kind: str
@@ -37,11 +32,6 @@ class Judged(NamedTuple):
 def read_cases(archive: Archive, data: str) -> Judged:
     """
     Predicts every instance of a data set, and compares the answers with the data.
-
-    # Parameters
-
-    archive: A model whose predictor says in its `task` what is compared.
-    data: The path of data in the format that the model was trained on.
 
     # Raises
 
@@ -71,9 +61,7 @@ def read_cases(archive: Archive, data: str) -> Judged:
 
 
 def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:
-    """
-    Returns the number of tokens, and the number of tokens that the indexer of words does not know.
-    """
+    """Returns the number of tokens, and of those that the indexer of words does not know."""
     fields = [field for field in instance.fields.values() if isinstance(field, TextField)]
     num_tokens = num_unknown = 0
     for field in fields:

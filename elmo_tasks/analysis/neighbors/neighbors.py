@@ -49,7 +49,6 @@ def neighbors(
     text: A path or glob pattern of tokenized text, one sentence a line.
     sentence: A tokenized sentence that contains the word. If it is given, the occurrences are not
         clustered, but ranked by their cosine to the first occurrence in this sentence.
-    num_clusters (default `2`)
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
     ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
     num_similar (default `8`): The number of nearest words in layer 0, among the 20,000 most

@@ -13,14 +13,7 @@ _MAX_TOKENS = 256
 
 
 class Occurrence(NamedTuple):
-    """
-    A word in a sentence.
-
-    # Parameters
-
-    words: The tokens of the sentence.
-    position: The index of the word in the sentence.
-    """
+    """The word at a position of a tokenized sentence."""
 
     words: list[str]
     position: int
@@ -37,14 +30,8 @@ class Occurrence(NamedTuple):
 
 class Corpus(NamedTuple):
     """
-    The occurrences of a word in a text.
-
-    # Parameters
-
-    occurrences: The occurrences in the order of the text, or a random selection of them.
-    num_occurrences: The number of all occurrences.
-    num_sentences: The number of sentences of the text.
-    counts: The frequency of each word of the text.
+    The occurrences of a word in a text, in its order: all `num_occurrences`, or some of them.
+    `counts` has the frequency of each word of the text.
     """
 
     occurrences: list[Occurrence]
@@ -90,10 +77,7 @@ def search(
 
 
 def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
-    """
-    Returns the first occurrence of a word in a tokenized sentence. Raises `ConfigurationError` if
-    the sentence lacks the word.
-    """
+    """Returns the first occurrence of a word in a tokenized sentence."""
     words = sentence.split()
     for position, other in enumerate(words):
         if _is_same(other, word, ignore_case):

@@ -16,13 +16,8 @@ from elmo_tasks.elmo.mix import ElmoMix
 
 class ProbeRow(NamedTuple):
     """
-    The accuracy of a baseline, a layer or the mix on the validation data.
-
-    # Parameters
-
-    name: The name of the baseline or the layer, or `mix`.
-    accuracy: The accuracy from 0 to 1.
-    weights: The weights s_j of equation (1), if this is the mix.
+    The accuracy, from 0 to 1, of a baseline, a layer or the mix on the validation data. The mix has
+    the `weights` s_j of equation (1).
     """
 
     name: str
@@ -37,15 +32,9 @@ def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float
 
 class MostFrequent:
     """
-    Predicts the most frequent tag of a word in the training data. For a word that the training data
-    lacks, predicts the tag of the back-off. If the back-off lacks the word too, predicts the most
-    frequent of all tags. Of two equally frequent tags, takes the one that occurs first.
-
-    # Parameters
-
-    keys: The words or lemmas of the training data.
-    tags: The gold tags of each word or lemma. A token with several tags counts once for each tag.
-    back_off: A tag for each word that the training data may lack.
+    Predicts the most frequent tag of a word or lemma (`keys`) in the training data; for a word that
+    it lacks, the tag of the back-off; and otherwise the most frequent of all tags. Of two equally
+    frequent tags, takes the one that occurs first. A token with several tags counts once for each.
     """
 
     def __init__(
@@ -79,10 +68,7 @@ class Probe(Registrable):
     def rows(
         self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
     ) -> Iterator[ProbeRow]:
-        """
-        Yields the accuracy of each layer, from the layer of the tokens to the top layer, and then
-        any other rows. `most_frequent` has the tags for words that the training data lacks.
-        """
+        """Yields the accuracy of each layer, from that of the tokens to the top, and other rows."""
         raise NotImplementedError
 
 
@@ -91,16 +77,13 @@ class LinearProbe(Probe):
     """
     Trains softmax regression on each layer alone, and on a mix of all layers, whose weights are
     trained with it. Uses Adam and a learning rate that falls to 0. The number of epochs is fixed,
-    so that nothing is chosen on the validation data. If a token has several gold tags, training
-    uses the first.
+    so that nothing is chosen on the validation data. Of several gold tags, it learns the first.
 
     Registered as a `Probe` with name "linear".
 
     # Parameters
 
-    num_epochs (default `10`)
     batch_size (default `256`): Tokens per batch.
-    learning_rate (default `0.003`): The learning rate of the first step.
     seed (default `1`): The seed of the initial weights and of the order of the tokens.
     """
 
@@ -202,10 +185,7 @@ class NearestProbe(Probe):
 
 
 def _means(train: TaggedTokens, layer: int, rows: list[int]) -> tuple[list[str], torch.Tensor]:
-    """
-    Returns the senses of a word, from the most to the least frequent, and their mean vectors,
-    scaled to length 1: shape (senses, dim).
-    """
+    """Returns a word's senses, the most frequent first, and their unit vectors (senses, dim)."""
     of_sense: defaultdict[str, list[int]] = defaultdict(list)
     for row in rows:
         for sense in train.tags[row]:
@@ -216,7 +196,6 @@ def _means(train: TaggedTokens, layer: int, rows: list[int]) -> tuple[list[str],
 
 
 def _rows_of(names: Iterable[str]) -> dict[str, list[int]]:
-    """Returns a dictionary from each name to the indices at which it occurs."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, name in enumerate(names):
         rows[name].append(row)

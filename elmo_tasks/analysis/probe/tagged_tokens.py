@@ -15,12 +15,8 @@ from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 class TaggedSentence(NamedTuple):
     """
-    A sentence whose tokens may have tags.
-
-    # Parameters
-
-    keys: The lemma of each token, or the token itself. Tokens with equal keys count as one word.
-    tags: The gold tags of each token: usually one tag; empty if the token has no tag.
+    A sentence with the gold tags of its tokens: one, none or several. Tokens with the same key (the
+    lemma, or the token itself) count as one word.
     """
 
     words: list[str]
@@ -61,10 +57,7 @@ class ColumnReader(FromParams):
         check_columns(columns, self._chosen)
 
     def read(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
-        """
-        Yields the sentences of a file. Raises `ValueError` if a line has the wrong number of
-        columns, or if no token of the file has a tag.
-        """
+        """Yields the sentences of a file. Raises `ValueError` if no token has a tag."""
         has_tags = False
         for record in read_records(file_path, "columns", self.columns):
             words, keys, tags = (record.values[name] for name in self._chosen)
@@ -100,13 +93,8 @@ def read_back_off(file_path: str | os.PathLike) -> dict[str, str]:
 
 class TaggedTokens(NamedTuple):
     """
-    Those tokens of a file that have a tag, with their layers.
-
-    # Parameters
-
-    keys: The lemma of each token, or the token itself.
-    tags: The gold tags of each token, at least one.
-    layers: Shape (tokens, num_layers, 2 * projection_dim); the dtype is float16.
+    Those tokens of a file that have a tag, with their layers: shape (tokens, num_layers, 2 *
+    projection_dim), in float16.
     """
 
     keys: list[str]

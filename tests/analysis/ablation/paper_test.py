@@ -17,16 +17,23 @@ def test_the_gain_of_the_paper_is_that_of_its_two_numbers() -> None:
         assert elmo.value - baseline.value == pytest.approx(gain)
 
 
-def test_a_result_names_its_data_and_its_source() -> None:
-    assert str(published("snli", "both", 0.01)) == "74.8 (dev accuracy, Figure 1)"
-    assert str(published("srl", "input", 0.1)) == "76.4 (dev F1, Figure 1)"
-    assert published("sst", "both", 0.01) is None
-    assert published("own", "both") is None
-
-
-def test_the_variant_paper_has_the_result_with_the_released_bilm() -> None:
-    # Supplement A.1: continuing the biLM on SNLI's text took the dev accuracy from 88.9 to 89.5.
-    assert str(published("snli", "paper")) == "88.9 (dev accuracy, supplement A.1)"
-    assert str(published("snli", "both")) == "89.5 (dev accuracy, Table 3)"
-    assert published("snli", "paper", 0.01) is None
-    assert published("squad", "paper") is None
+@pytest.mark.parametrize(
+    ("task", "variant", "fraction", "shown"),
+    [
+        ("snli", "both", 0.01, "74.8 (dev accuracy, Figure 1)"),
+        ("srl", "input", 0.1, "76.4 (dev F1, Figure 1)"),
+        # Supplement A.1: continuing the biLM on SNLI's text took this from 88.9 to 89.5.
+        ("snli", "paper", 1.0, "88.9 (dev accuracy, supplement A.1)"),
+        ("snli", "both", 1.0, "89.5 (dev accuracy, Table 3)"),
+        ("ner", "input", 1.0, "92.22 ± 0.1 (test F1, Table 1)"),
+        ("sst", "paper_baseline", 1.0, "51.4 (test accuracy, Table 1)"),
+        ("sst", "both", 0.01, "None"),
+        ("snli", "paper", 0.01, "None"),
+        ("squad", "paper", 1.0, "None"),
+        ("own", "both", 1.0, "None"),
+    ],
+)
+def test_a_result_names_its_data_and_its_source(
+    task: str, variant: str, fraction: float, shown: str
+) -> None:
+    assert str(published(task, variant, fraction)) == shown
