@@ -81,10 +81,8 @@ def test_counts_are_those_worked_by_hand(
 
 def test_scores_are_over_all_predicates_and_for_each_role() -> None:
     metric = Metric.by_name("elmo_srl")()
-    metric(
-        [spans("B-A0 B-V B-A1"), spans("B-A0 B-A1 B-V")],
-        [spans("B-A0 B-V B-A1"), spans("B-A0 I-A0 B-V")],
-    )
+    metric([spans("B-A0 B-V B-A1")], [spans("B-A0 B-V B-A1")])
+    metric([spans("B-A0 B-A1 B-V")], [spans("B-A0 I-A0 B-V")])
 
     scores = metric.get_metric(reset=True)
 
@@ -165,18 +163,3 @@ def test_counts_of_all_processes_are_summed_up(monkeypatch: pytest.MonkeyPatch) 
     assert scores["precision-overall"] == pytest.approx(1 / 3)
     assert scores["recall-overall"] == 1 / 2
     assert (scores["precision-A0"], scores["recall-R-A0"]) == (1 / 2, 0)
-
-
-def test_predicates_may_come_in_any_number_of_batches() -> None:
-    gold = [spans(case) for _, case, _ in CASES]
-    predicted = [spans(case) for case, _, _ in CASES]
-    together, apart = SrlMetric(), SrlMetric()
-
-    together(predicted, gold)
-    for start in range(0, len(gold), 3):
-        apart(predicted[start : start + 3], gold[start : start + 3])
-
-    assert apart.get_metric() == together.get_metric()
-    right, surplus, missed = map(sum, zip(*(expected for _, _, expected in CASES)))
-    f1 = 2 * right / (2 * right + surplus + missed)
-    assert together.get_metric()["f1-measure-overall"] == pytest.approx(f1)

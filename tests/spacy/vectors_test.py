@@ -60,22 +60,14 @@ def test_vectors_of_another_process_are_used_again() -> None:
     assert numpy.array_equal(use_elmo(copy).vector, doc.vector)
 
 
-def test_tokens_that_were_merged_have_no_vector() -> None:
+def test_vectors_that_do_not_fit_are_refused() -> None:
     doc = make_doc("New York is big")
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[0:2])
 
     with pytest.raises(ValueError, match="3 tokens and 4 ELMo vectors; run the component elmo"):
         _ = doc[0].vector
-
-
-def test_a_span_as_a_doc_of_its_own_has_no_vector() -> None:
-    span = make_doc()[1:3].as_doc()
-
     with pytest.raises(ValueError, match="2 tokens and no ELMo vectors"):
-        _ = span.vector
-
-
-def test_vectors_of_different_widths_are_not_compared() -> None:
+        _ = make_doc()[1:3].as_doc().vector
     with pytest.raises(ValueError, match="widths 4 and 6 cannot be compared"):
         make_doc().similarity(make_doc(width=6))

@@ -1,11 +1,13 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from allennlp.models.archival import archive_model
 
-from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.run import Run, find_metric, read_result
+from elmo_tasks.common.errors import ConfigurationError
 
 WEIGHTS = {"weight": torch.zeros(2000)}
 
@@ -30,44 +32,29 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
 
 
-def state(run: Run) -> tuple[bool, bool, bool]:
-    return run.is_complete(), run.is_trained(), run.is_interrupted()
-
-
-def test_a_run_with_an_archive_is_complete(run: Run) -> None:
-    assert state(run) == (True, True, True)
-
-
-def test_a_run_that_was_killed_at_its_archive_has_been_trained(run: Run) -> None:
-    (run.folder / "model.tar.gz").unlink()
-
-    assert state(run) == (False, True, True)
-
-
-@pytest.mark.parametrize(
-    ("leave", "name"),
-    [(cut, "metrics.json"), (Path.unlink, "metrics.json"), (Path.unlink, "best.th")],
-)
-def test_a_run_without_its_metrics_or_best_weights_goes_on(run: Run, leave, name: str) -> None:
+# What a kill does to a file, and whether the run is then complete, trained and interrupted.
+KILLED = [
+    (cut, "no.file", (True, True, True)),
+    (Path.unlink, "model.tar.gz", (False, True, True)),
     # The archive is left, since AllenNLP archives a training that is stopped, too.
-    leave(run.folder / name)
-
-    assert state(run) == (False, False, True)
-
-
-def test_without_a_checkpoint_there_is_nothing_to_go_on_from(run: Run) -> None:
-    for path in run.folder.glob("training_state_*"):
-        path.unlink()
-
-    assert not run.is_interrupted()
+    (cut, "metrics.json", (False, False, True)),
+    (Path.unlink, "metrics.json", (False, False, True)),
+    (Path.unlink, "best.th", (False, False, True)),
+    (Path.unlink, "training_state_*", (True, True, False)),
+    (cut, "config.json", (True, True, False)),
+    (Path.unlink, "config.json", (True, True, False)),
+]
 
 
-@pytest.mark.parametrize("leave", [cut, Path.unlink])
-def test_without_a_config_there_is_nothing_to_go_on_from(run: Run, leave) -> None:
-    leave(run.folder / "config.json")
+@pytest.mark.parametrize(("leave", "name", "expected"), KILLED)
+def test_a_run_is_what_its_files_say(
+    run: Run, leave: Callable, name: str, expected: tuple[bool, bool, bool]
+) -> None:
+    for path in run.folder.glob(name):
+        leave(path)
 
-    assert not run.is_interrupted()
-    assert run.trained_config() is None
+    assert (run.is_complete(), run.is_trained(), run.is_interrupted()) == expected
+    assert (run.trained_config() is None) == (name == "config.json")
 
 
 def test_a_folder_of_something_else_is_in_the_way(run: Run, tmp_path: Path) -> None:
@@ -82,7 +69,7 @@ def test_a_folder_of_something_else_is_in_the_way(run: Run, tmp_path: Path) -> N
     (other.folder / "thesis.txt").touch()
 
     assert other.is_in_the_way()
-    assert state(other) == (False, False, False)
+    assert not other.is_trained() and not other.is_interrupted()
 
 
 def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
@@ -102,3 +89,90 @@ def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
     assert str(part) == "both, 1 % of the training data, seed 1"
     assert str(runs[2]) == "both, seed 1"
     assert runs[2].config_file == root / "both" / "seed1.json"
+
+
+def finished(folder: Path, durations: list[str]) -> Run:
+    run = Run(folder, "both", 1)
+    run.folder.mkdir(parents=True)
+    for epoch, duration in enumerate(durations):
+        metrics = {"epoch": epoch, "training_duration": duration}
+        (run.folder / f"metrics_epoch_{epoch}.json").write_text(json.dumps(metrics))
+    metrics = {"best_epoch": 2, "best_validation_f1": 0.75, "best_validation_loss": 2.5}
+    (run.folder / "metrics.json").write_text(json.dumps(metrics))
+    return run
+
+
+def test_a_result_is_the_metric_at_the_best_epoch(tmp_path: Path) -> None:
+    # With twelve epochs, the names of their files are not in the order of the epochs.
+    run = finished(tmp_path, [f"0:00:{3 * epoch:02}.500000" for epoch in range(1, 13)])
+
+    assert read_result(run, "+f1") == (run, None, 0.75, 12, 2, 3.0)
+    assert read_result(run, "-loss").value == 2.5
+
+
+@pytest.mark.parametrize(
+    ("durations", "seconds"),
+    [
+        (["1 day, 0:00:10"], 86410),
+        (["2 days, 1:00:00", "2 days, 1:01:40"], (176400 + 100) / 2),
+        # The training was killed after two epochs and recovered.
+        (["0:00:10", "0:00:20", "0:00:11", "0:00:23", "0:00:35"], 11),
+        # The first epoch after a recovery took 22 seconds, which look like 10 after 12 seconds.
+        (["0:00:08", "0:00:12", "0:00:22", "0:00:32"], 9),
+    ],
+)
+def test_seconds_of_an_epoch_are_told_from_the_time_since_training_began(
+    tmp_path: Path, durations: list[str], seconds: float
+) -> None:
+    run = finished(tmp_path, durations)
+
+    assert read_result(run, "+f1").seconds == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("durations", "metric", "error"),
+    [
+        ([], "+f1", "both/seed1 has no metrics_epoch_*.json: no epoch was trained"),
+        (
+            ["0:00:01"],
+            "+em",
+            "metrics.json has no best_validation_em: the metric was never a number",
+        ),
+    ],
+)
+def test_a_run_without_a_value_has_failed(
+    tmp_path: Path, durations: list[str], metric: str, error: str
+) -> None:
+    run = finished(tmp_path, durations)
+
+    result = read_result(run, metric)
+
+    assert error in (result.error or "")
+    assert result == (run, result.error, None, 0, 0, 0.0)
+
+
+def config(**trainer: object) -> dict:
+    return {"validation_data_path": "dev.txt", "trainer": trainer}
+
+
+def metric_of(*configs: dict) -> str:
+    return find_metric({Run(Path(), "both", seed): each for seed, each in enumerate(configs)})
+
+
+def test_the_metric_is_the_one_that_chooses_the_best_epoch() -> None:
+    assert metric_of(*[config(validation_metric="+f1")] * 2) == "+f1"
+    assert metric_of(config(validation_metric=["+em", "+f1"])) == "+em"
+    assert metric_of(config()) == "-loss"
+
+
+@pytest.mark.parametrize(
+    ("configs", "words"),
+    [
+        ([{"trainer": {}}], "both, seed 0 has no validation_data_path"),
+        ([config(), {"validation_data_path": "dev.txt"}], "both, seed 1 has no trainer, which"),
+        ([config(validation_metric="+f1"), config()], "validation_metric is .* or "),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused(configs: list[dict], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        metric_of(*configs)
