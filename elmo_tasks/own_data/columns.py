@@ -31,12 +31,8 @@ _SHOWN = 8
 
 class Columns(NamedTuple):
     """
-    The columns of a table that `classify` reads.
-
-    # Parameters
-
-    texts: The names of one or two columns.
-    separator: What separates the labels of a text, if a text may have several labels.
+    The columns of a table that `classify` reads: one or two with texts, and that of the label.
+    `separator` is between the labels of a text, if a text may have several.
     """
 
     texts: list[str]

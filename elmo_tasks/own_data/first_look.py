@@ -33,13 +33,9 @@ _GLOVE = "data/vectors/glove.6B.100d.120k.txt.gz"
 
 class Found(NamedTuple):
     """
-    # Parameters
-
-    lines: A description of the file, for people.
-    notes: What a person may want to correct.
-    fields: Fields of the config.
-    files: The text of each part of the data, by the path to write it to.
-    is_small: Whether there are so few examples that a score on one part of them says little.
+    What was found in a file: a description (`lines`), what a person may want to correct (`notes`),
+    fields of the config, and the text of each part of the data, by the path to write it to. Of a
+    file that `is_small`, a score on one part says little.
     """
 
     lines: list[str]
@@ -57,14 +53,7 @@ class Found(NamedTuple):
 
 
 def look(args: argparse.Namespace) -> tuple[Path, Found]:
-    """
-    Returns the path for a config that trains on a file of data, and what was found in the file.
-
-    # Raises
-
-    `ConfigurationError`: The file has no fitting columns or too few rows, or the folder of the
-        parts exists already.
-    """
+    """Returns the path for a config that trains on a file of data, and what was found in it."""
     reader: DatasetReader
     path = args.file
     if args.task == "classify":
@@ -129,9 +118,7 @@ def look(args: argparse.Namespace) -> tuple[Path, Found]:
 
 
 def schedule(num_train: int) -> tuple[int, int, int]:
-    """
-    Returns the batch size, the maximum number of epochs and the patience for a number of examples.
-    """
+    """Returns the batch size, the most epochs and the patience for a number of examples."""
     fitting = (each for most, each in _SCHEDULES if num_train <= most)
     return next(fitting, _LONGEST_SCHEDULE)
 

@@ -49,8 +49,8 @@ def score_of(config: dict[str, Any], folder: Path, data: str = "best_validation"
 
 def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     """
-    Returns what users want to know after a training on their own data: the score on the validation
-    data, the score to beat, and the command that predicts. Returns no lines for other trainings.
+    Returns the score on the validation data, the score to beat, and the command that predicts,
+    after a training on a user's own data. Returns no lines for other trainings.
     """
     if not is_own(config) or not (folder / "metrics.json").exists():
         return []
@@ -115,10 +115,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
 
 
 def folds_line(metric: str, scores: list[float]) -> str:
-    """
-    Returns a line with the mean and the standard deviation of the scores, and all scores, in
-    percent.
-    """
+    """Returns the mean and the standard deviation of the scores, and all scores, in percent."""
     mean, deviation = 100 * statistics.mean(scores), 100 * statistics.stdev(scores)
     each = ", ".join(f"{100 * score:.1f}" for score in scores)
     return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"

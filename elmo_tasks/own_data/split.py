@@ -17,13 +17,8 @@ Reader = ClassifyReader | TagReader
 
 class Example(NamedTuple):
     """
-    A row of a table, or a sentence with tags.
-
-    # Parameters
-
-    lines: The lines that are written for the example.
-    label: Examples of the same label are split evenly.
-    text: Equal texts are in the same part.
+    A row of a table, or a sentence with tags, and the `lines` that are written for it. Examples of
+    the same label are split evenly, and equal texts are in the same part.
     """
 
     lines: str

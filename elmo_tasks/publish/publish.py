@@ -51,14 +51,9 @@ _TRAINING = (
 
 class Published(NamedTuple):
     """
-    What `publish` wrote.
-
-    # Parameters
-
-    num_bytes: The size of all files in the folder.
-    bilms: The known name and the fingerprint of each omitted biLM, by its name in the model.
-    kept: The biLMs whose weights were written, by their names in the model.
-    num_words: The number of words in the vocabulary.
+    What `publish` wrote: files of `num_bytes` in all, with a vocabulary of `num_words`. `bilms` has
+    the known name and the fingerprint of each omitted biLM, by its name in the model; `kept` has
+    the names in the model of those whose weights were written.
     """
 
     num_bytes: int
@@ -90,7 +85,6 @@ def publish(
     # Parameters
 
     archive_file: The model (see `model_path`).
-    folder: The folder to write to.
     bilm: The name under which others can get the biLM (see `bilm_files`), by default the name in
         the config of the model. The weights of a biLM without a name are written.
     max_words: The number of words to keep, by default all. The first words of a vocabulary are
@@ -156,10 +150,7 @@ def _write_language_model(model: ElmoLanguageModel, folder: Path, max_words: int
 
 
 def _with_card(folder: Path, config: dict[str, Any], *about: Any) -> Published:
-    """
-    Returns what was written to a folder, and writes a card if the folder has none. `about` has the
-    fields of `Published` after `num_bytes`.
-    """
+    """Writes a card if there is none. `about` has the fields of `Published` after `num_bytes`."""
     num_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     published = Published(num_bytes, *about)
     if not (folder / CARD).exists():
@@ -171,10 +162,7 @@ def _with_card(folder: Path, config: dict[str, Any], *about: Any) -> Published:
 def _named_bilms(
     model: Model, config: dict[str, Any], name: str | None
 ) -> dict[str, tuple[str, str]]:
-    """
-    Finds the model's biLMs that others can get by name. Returns the known name and the fingerprint
-    of each, by the biLM's name in the model.
-    """
+    """Returns the `bilms` of `Published`: those that others can get by name."""
     if name is not None and not is_name(name):
         raise ConfigurationError(
             f"{name} is not the name of a biLM: give the name of a known biLM or of a repository "

@@ -34,8 +34,6 @@ class ElmoComponent(BatchedPipe):
 
     # Parameters
 
-    nlp: The pipeline.
-    name: The name of the component in the pipeline.
     bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with both.
     layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there is

@@ -43,15 +43,7 @@ def threads_of_this_process() -> Iterator[None]:
 
 
 class DocSentence(NamedTuple):
-    """
-    A sentence of a doc, without white space tokens, as a biLM reads it.
-
-    # Parameters
-
-    doc: The index of the doc among the docs.
-    indices: The indices of the tokens in the doc.
-    words: The text of the tokens.
-    """
+    """A sentence of a doc, without white space tokens. `doc` is the index of the doc."""
 
     doc: int
     indices: list[int]
@@ -72,13 +64,7 @@ def of_docs(docs: Iterable[Doc]) -> Iterator[DocSentence]:
 
 
 class BatchedPipe(Pipe):
-    """
-    A component that annotates several docs at once.
-
-    # Parameters
-
-    name: The name of the component in the pipeline.
-    """
+    """A component that annotates several docs at once."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -93,9 +79,7 @@ class BatchedPipe(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """
-        Yields the docs of a stream with their annotations. Annotates `batch_size` docs at a time.
-        """
+        """Yields the docs of a stream with their annotations, `batch_size` of them at a time."""
         for docs in minibatch(stream, batch_size):
             try:
                 with threads_of_this_process():
@@ -114,8 +98,6 @@ class ModelPipe(BatchedPipe):
 
     # Parameters
 
-    nlp: The pipeline.
-    name: The name of the component in the pipeline.
     model: The trained model: its name, path, address or repository, as for `elmo_tasks.load`.
 
     # Raises
@@ -144,8 +126,8 @@ class ModelPipe(BatchedPipe):
         self, sentences: Iterable[DocSentence]
     ) -> Iterator[tuple[int, list[int], dict[str, Any]]]:
         """
-        Yields, for each sentence that has words, the index of its doc, the indices of its tokens in
-        the doc, and the predictor's answer. Sentences of similar length are a batch.
+        Yields, for each sentence that has words, its `doc` and `indices`, and the predictor's
+        answer. Sentences of similar length are a batch.
         """
         sentences = [each for each in sentences if each.words]
         found: list[dict[str, Any]] = [{} for _ in sentences]
@@ -158,10 +140,7 @@ class ModelPipe(BatchedPipe):
             yield sentence.doc, sentence.indices, answer
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """
-        Returns the archive of the model. If the model is a folder without an archive, makes the
-        archive first.
-        """
+        """Returns the archive of the model. That of a folder without one is made first."""
         if self._archive is not None:
             return self._archive
         path = model_path(self._model)
