@@ -116,6 +116,8 @@ def test_the_folder_has_what_loading_needs_and_no_more(sst: tuple[Path, Path]) -
         *("config.json", "weights.safetensors", "MODEL_CARD.md")
     }
     assert "vocabulary/tokens.txt" in files and "vocabulary/.lock" not in files
+    with tarfile.open(archive) as tar:
+        assert (folder / PUBLISHED_WEIGHTS).stat().st_size < tar.getmember("weights.th").size / 2
     assert not {"trainer", "train_data_path", "validation_data_path"} & config.keys()
     assert "pretrained_file" not in bilm and "options" in bilm
     assert names and all(
@@ -389,43 +391,41 @@ def changed(published: Path, path: Path, bilms: Any) -> None:
 
 
 _NAMED = {"name": "mini", "fingerprint": "0"}
+_DAMAGED = "is damaged, or was not written by elmo-tasks pack"
+_NO_NAME = "which is neither known nor the name of a"
+
+# The biLMs that a file says it has, and words of the message.
+BILMS: list[tuple[Any, str]] = [
+    ([], _DAMAGED),
+    ([1], _DAMAGED),
+    ({"a": 1}, _DAMAGED),
+    ({"a": {"name": "tiny"}}, _DAMAGED),
+    ({"a": {"name": 1, "fingerprint": "0"}}, _DAMAGED),
+    # Each would be a copy of the biLM in memory.
+    ({str(index): _NAMED for index in range(5)}, _DAMAGED),
+    # A path in place of a name is not read.
+    *(
+        ({"text_embedder.bilm": {"name": name, "fingerprint": "0"}}, _NO_NAME)
+        for name in (str(FIXTURE_FILES[1]), "https://127.0.0.1/weights.hdf5", "../weights.hdf5")
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    "bilms",
-    [
-        *([], [1], {"a": 1}, {"a": {"name": "tiny"}}, {"a": {"name": 1, "fingerprint": "0"}}),
-        # Each would be a copy of the biLM in memory.
-        {str(index): _NAMED for index in range(5)},
-    ],
-)
+@pytest.mark.parametrize(("bilms", "words"), BILMS)
 def test_a_file_that_does_not_say_its_bilms_is_refused(
-    sst: tuple[Path, Path], tmp_path: Path, bilms: Any
+    sst: tuple[Path, Path], tmp_path: Path, bilms: Any, words: str
 ) -> None:
     changed(sst[1], tmp_path / PUBLISHED_WEIGHTS, bilms)
 
-    with pytest.raises(
-        ConfigurationError, match="is damaged, or was not written by elmo-tasks pack"
-    ):
+    with pytest.raises(ConfigurationError, match=words):
         read_published(tmp_path / PUBLISHED_WEIGHTS)
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(3)}, tmp_path / PUBLISHED_WEIGHTS)
 
-    with pytest.raises(
-        ConfigurationError, match="is damaged, or was not written by elmo-tasks pack"
-    ):
+    with pytest.raises(ConfigurationError, match=_DAMAGED):
         read_published(tmp_path / PUBLISHED_WEIGHTS)
-
-
-def test_a_path_in_place_of_a_name_is_not_read(sst: tuple[Path, Path], tmp_path: Path) -> None:
-    for name in (str(FIXTURE_FILES[1]), "https://127.0.0.1/weights.hdf5", "../weights.hdf5"):
-        bilms = {"text_embedder.bilm": {"name": name, "fingerprint": "0"}}
-        changed(sst[1], tmp_path / PUBLISHED_WEIGHTS, bilms)
-
-        with pytest.raises(ConfigurationError, match="which is neither known nor the name of a"):
-            read_published(tmp_path / PUBLISHED_WEIGHTS)
 
 
 def test_a_number_too_large_for_float16_is_refused(tmp_path: Path) -> None:
@@ -456,13 +456,6 @@ def test_the_command_says_the_size(sst: tuple[Path, Path], tmp_path: Path, capsy
     assert f"{PUBLISHED_WEIGHTS} would be overwritten" in message
     assert len((tmp_path / "published/vocabulary/tokens.txt").read_text().splitlines()) == 4
     assert card.read_text() == "by hand"
-
-
-def test_an_archive_is_larger(sst: tuple[Path, Path]) -> None:
-    with tarfile.open(sst[0]) as tar:
-        weights = tar.getmember("weights.th").size
-
-    assert (sst[1] / PUBLISHED_WEIGHTS).stat().st_size < weights / 2
 
 
 def test_a_bilm_is_found_in_a_published_model(sst: tuple[Path, Path]) -> None:
