@@ -16,8 +16,7 @@ class CoreferenceComponent(ModelPipe):
     list of pairs: the start and the exclusive end of a mention's tokens in the doc. Its spans are
     `[doc[start:end] for start, end in cluster]`. A doc without sentence boundaries is one sentence.
 
-    Registered as a factory with the name "elmo_coref". Its parameters are those of
-    `ModelPipe`, with a trained `elmo_coref`.
+    Registered as a factory with the name "elmo_coref": a `ModelPipe` with a trained `elmo_coref`.
     """
 
     predictor = "elmo_coref"

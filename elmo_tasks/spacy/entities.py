@@ -14,8 +14,7 @@ class EntityComponent(ModelPipe):
     `ent._.elmo_confidence` is the marginal probability that exactly these tokens are an entity of
     this type. A doc without sentence boundaries is one sentence.
 
-    Registered as a factory with the name "elmo_ner". Its parameters are those of
-    `ModelPipe`, with a trained `elmo_crf_tagger`.
+    Registered as a factory with the name "elmo_ner": a `ModelPipe` with an `elmo_crf_tagger`.
     """
 
     predictor = "elmo_ner"

@@ -15,8 +15,7 @@ class RolesComponent(ModelPipe):
     and the exclusive `end` of its tokens in the doc, and a `confidence`. A doc without sentence
     boundaries is one sentence.
 
-    Registered as a factory with the name "elmo_srl". Its parameters are those of
-    `ModelPipe`, with a trained `elmo_srl_tagger`.
+    Registered as a factory with the name "elmo_srl": a `ModelPipe` with an `elmo_srl_tagger`.
     """
 
     predictor = "elmo_srl"

@@ -10,8 +10,7 @@ class SentimentComponent(ModelPipe):
     Adds to `doc.cats` the probability of each class of a trained classifier. The doc counts as one
     text, without white space tokens. A doc without words is left as it is.
 
-    Registered as a factory with the name "elmo_sentiment". Its parameters are those of
-    `ModelPipe`, with a trained `elmo_bcn`.
+    Registered as a factory with the name "elmo_sentiment": a `ModelPipe` with a trained `elmo_bcn`.
     """
 
     predictor = "elmo_sst"
