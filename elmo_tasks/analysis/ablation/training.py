@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from allennlp.models.archival import archive_model
 
@@ -50,10 +50,7 @@ def start(
     with open(run.log, "ab") as log:
         log.write(f"$ {shlex.join(command)}\n".encode())
         log.flush()
-        # The log of a run has all messages, since nobody watches the run.
-        env = {"ALLENNLP_LOG_LEVEL": "INFO", **os.environ}
-        pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
-        return subprocess.Popen(command, env=env, **pipes)
+        return _process(command, log)
 
 
 def train_all(
@@ -94,6 +91,14 @@ def why_failed(run: Run, process: subprocess.Popen | None) -> str | None:
     lines = run.log.read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return f"{f'signal {-code}' if code < 0 else f'exit {code}'}: {last}"
+
+
+def _process(command: list[str], log: BinaryIO) -> subprocess.Popen:
+    # The log of a run has all messages, since nobody watches the run.
+    env = {"ALLENNLP_LOG_LEVEL": "INFO", **os.environ}
+    return subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+    )
 
 
 def _archive(run: Run) -> None:
