@@ -104,11 +104,13 @@ def test_settings_are_those_of_every_mix() -> None:
     assert torch.equal(first, last) and torch.equal(second, last)
 
 
-def test_no_sentence_and_no_token_give_empty_vectors() -> None:
+def test_no_sentence_and_no_token_give_empty_vectors_and_no_mix_is_refused() -> None:
     elmo = make_elmo()
 
     assert elmo([])[0].shape == (0, 0, 32)
     assert elmo([[]])[0].shape == (1, 0, 32)
+    with pytest.raises(ConfigurationError, match="num_mixes must be 1 or more, not 0"):
+        make_elmo(num_mixes=0)
 
 
 @pytest.mark.parametrize("sentence", ["a text", [["nested"]], [1, 2]])
@@ -125,11 +127,6 @@ def test_a_pretrained_bilm_is_given_by_its_name_or_folder() -> None:
     assert [mix.layer for mix in in_folder.mixes] == [2, 2]
     expected = ElmoEncoder.from_pretrained("mini")(SENTENCES)["elmo"]
     torch.testing.assert_close(named.eval()(SENTENCES)[0], expected, atol=1e-5, rtol=1e-5)
-
-
-def test_no_mix_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="num_mixes must be 1 or more, not 0"):
-        make_elmo(num_mixes=0)
 
 
 def test_padding_has_no_vectors_and_no_effect_on_the_words_before_it() -> None:

@@ -29,11 +29,6 @@ def test_a_config_builds_the_bilm_of_the_files() -> None:
     ids = ids_of([SENTENCE])
     assert torch.equal(bilm(ids).layers, make_bilm(*FIXTURE_FILES)(ids).layers)
     assert bilm.num_layers == 3 and bilm.get_output_dim() == 32
-
-
-def test_a_bilm_is_returned_as_it_is() -> None:
-    bilm = make_bilm(*FIXTURE_FILES)
-
     assert bilm_from_config(bilm) is bilm
 
 

@@ -61,6 +61,14 @@ def expected_text(embedder: ElmoTextEmbedder, sentences: list[list[str]]) -> Emb
     return EmbeddedText(x, elmo, mask)
 
 
+def batches_of(embedder: ElmoTextEmbedder) -> list[torch.Size]:
+    """Returns a list that will have the shape of each batch that the biLM reads."""
+    batches: list[torch.Size] = []
+    assert embedder.bilm is not None
+    embedder.bilm.register_forward_hook(lambda _, inputs, __: batches.append(inputs[0].shape))
+    return batches
+
+
 @PLACES
 def test_each_text_has_elmo_where_a_mix_is_given(places: list[str]) -> None:
     embedder = make_embedder(places)
@@ -79,9 +87,7 @@ def test_each_text_has_elmo_where_a_mix_is_given(places: list[str]) -> None:
 
 def test_the_bilm_runs_once_for_all_texts_and_both_places() -> None:
     embedder = make_embedder(["input", "output"])
-    assert embedder.bilm is not None
-    batches: list[torch.Size] = []
-    embedder.bilm.register_forward_hook(lambda _, inputs, output: batches.append(inputs[0].shape))
+    batches = batches_of(embedder)
 
     embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS), tensors_of(OTHERS))
 
@@ -90,30 +96,23 @@ def test_the_bilm_runs_once_for_all_texts_and_both_places() -> None:
 
 def test_a_frozen_bilm_reads_equal_texts_once() -> None:
     embedder = make_embedder(["input", "output"]).eval()
-    assert embedder.bilm is not None
-    batches: list[torch.Size] = []
-    embedder.bilm.register_forward_hook(lambda _, inputs, output: batches.append(inputs[0].shape))
+    batches = batches_of(embedder)
     sentences = [PREMISE[0], HYPOTHESIS[1], PREMISE[0], PREMISE[1], PREMISE[0]]
 
     (text,) = embedder(tensors_of(sentences))
 
     assert batches == [(3, 4, 50)]
-    expected = expected_text(embedder, sentences)
-    for one, other in zip(text, expected, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+    torch.testing.assert_close(text, expected_text(embedder, sentences), atol=1e-5, rtol=0)
 
 
 def test_a_bilm_that_trains_or_carries_its_state_reads_every_text() -> None:
     carries = make_embedder(["input"])
     carries.bilm = make_bilm(*FIXTURE_FILES, "carry")
-    batches: list[torch.Size] = []
 
     for embedder in (make_embedder(["input"], requires_grad=True), carries):
-        assert embedder.bilm is not None
-        embedder.bilm.register_forward_hook(lambda _, inputs, __: batches.append(inputs[0].shape))
+        batches = batches_of(embedder)
         embedder(tensors_of([PREMISE[0], PREMISE[0]]))
-
-    assert batches == [(2, 4, 50)] * 2
+        assert batches == [(2, 4, 50)]
 
 
 def test_a_text_is_extended_by_elmo_at_the_output() -> None:

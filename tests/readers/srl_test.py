@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
 from allennlp.data import Batch, Instance, Token, Vocabulary
@@ -97,10 +96,6 @@ def test_file_is_a_stream(tmp_path: Path) -> None:
         next(sentences)
 
 
-def labelled(reader: Any, path: Path) -> list[tuple[list[str], int, list[str]]]:
-    return [contents(instance) for instance in reader.read(path)]
-
-
 def contents(instance: Instance) -> tuple[list[str], int, list[str]]:
     words = [token.text for token in instance["tokens"].tokens]
     return words, instance["predicate"].sequence_index, instance["tags"].labels
@@ -125,24 +120,20 @@ def conll_2005() -> SrlReader:
 
 
 def test_each_predicate_is_an_instance_with_the_tags_of_its_arguments() -> None:
-    instances = labelled(SrlReader(), FIXTURE)
+    read = list(SrlReader().read(FIXTURE))
+    instances = list(map(contents, read))
 
     assert len(instances) == 17
+    assert read[4]["metadata"].metadata == {
+        "tokens": "The baker who lives upstairs sings .".split(),
+        "predicate": 5,
+        "arguments": [Entity("ARG0", 0, 5), Entity("V", 5, 6)],
+    }
     words = "This road , they said , floods .".split()
     assert instances[5:7] == [
         (words, 4, "B-ARG1 I-ARG1 O B-ARG0 B-V O B-C-ARG1 O".split()),
         (words, 6, "B-ARG1 I-ARG1 O O O O B-V O".split()),
     ]
-
-
-def test_metadata_has_the_words_the_predicate_and_the_arguments() -> None:
-    instance = list(SrlReader().read(FIXTURE))[4]
-
-    assert instance["metadata"].metadata == {
-        "tokens": "The baker who lives upstairs sings .".split(),
-        "predicate": 5,
-        "arguments": [Entity("ARG0", 0, 5), Entity("V", 5, 6)],
-    }
 
 
 def test_instances_of_a_sentence_share_its_tokens_and_others_do_not() -> None:
