@@ -22,7 +22,6 @@ from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, random_fi
 
 TEXT = ["The boat left the bank .", "Banks lend", "", "It 's na\u00efve !", "A"]
 TOKENS = [line.split() for line in TEXT]
-NAMES = ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default", "mask"]
 
 close = {"atol": 1e-5, "rtol": 0}
 

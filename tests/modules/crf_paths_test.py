@@ -6,7 +6,6 @@ import pytest
 import torch
 from allennlp.modules import ConditionalRandomField
 from allennlp.modules.conditional_random_field.conditional_random_field import allowed_transitions
-from hypothesis import strategies as st
 
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import Entity, TagError, read_entities
@@ -51,7 +50,6 @@ def log_sum(scores: list[float]) -> float:
     return math.log(sum(map(math.exp, scores)))
 
 
-examples = st.builds(Example, st.sampled_from(list(SCHEMES)), st.integers(0, 1000))
 few = pytest.mark.parametrize("seed", range(3))
 both = pytest.mark.parametrize("scheme", SCHEMES)
 

@@ -30,12 +30,6 @@ def read(path: Path, **arguments: Any) -> list[tuple[list[str], list[str], str]]
     return [(*words(instance), instance["label"].label) for instance in instances]
 
 
-def written(folder: Path, *lines: str) -> Path:
-    path = folder / "pairs.txt"
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def test_pairs_are_read_with_their_label() -> None:
     instances = list(SnliReader().read(SHORT))
 
