@@ -76,24 +76,30 @@ def fork(folder: Path, *arguments: str) -> Ended:
         return Ended(status, output.read().decode())
 
 
-def test_the_help_lists_every_command_and_needs_neither_torch_nor_allennlp() -> None:
-    result = run(RUN, "--help", blocked=("torch", *MISSING))
+def test_all_help_and_the_version_need_neither_torch_nor_allennlp() -> None:
+    options = [("--help",), ("--version",), ("version",), *((name, "--help") for name in COMMANDS)]
+    every = f"""
+from elmo_tasks.console import main
+for options in {options}:
+    sys.argv[1:] = options
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code
+    print("@@@")
+"""
+
+    result = run(every, blocked=("torch", "numpy", *MISSING))
 
     assert result.returncode == 0, result.stderr
-    for name in COMMANDS:
-        assert f"  {name:14}{summary(load(name))}" in result.stdout
-    for name in OF_ALLENNLP:
-        assert f"  {name} " in result.stdout
-    first = result.stdout.split("\n  ")[1:5]
+    all_help, version, again, *others = result.stdout.removesuffix("@@@\n").split("@@@\n")
+    for name, said in zip(COMMANDS, others, strict=True):
+        assert f"usage: elmo-tasks {name} " in said
+        assert f"  {name:14}{summary(load(name))}" in all_help
+    assert all(f"  {name} " in all_help for name in OF_ALLENNLP)
+    first = all_help.split("\n  ")[1:5]
     assert [line.split()[0] for line in first] == ["new", "train", "predict", "evaluate"]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_a_command_needs_neither_torch_nor_allennlp(name: str) -> None:
-    result = run(RUN, name, "--help", blocked=("torch", "numpy", *MISSING))
-
-    assert result.returncode == 0, result.stderr
-    assert f"usage: elmo-tasks {name} " in result.stdout
+    assert version == again == f"elmo-tasks {__version__}\n"
 
 
 def test_a_reader_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
@@ -111,13 +117,6 @@ def test_a_reader_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
         )
 
     assert (result.returncode, result.stderr) == (1, "")
-
-
-@pytest.mark.parametrize("name", ["--version", "version"])
-def test_the_version_is_that_of_the_package(name: str) -> None:
-    result = run(RUN, name, blocked=("torch", *MISSING))
-
-    assert result.stdout == f"elmo-tasks {__version__}\n", result.stderr
 
 
 def test_answers_are_in_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,16 +139,23 @@ def test_text_is_embedded_without_allennlp(tmp_path: Path) -> None:
     assert (tmp_path / "text.hdf5").exists()
 
 
-def test_a_mistake_is_one_line_and_debug_shows_its_traceback(tmp_path: Path) -> None:
-    neighbors = ("neighbors", "bank", "--corpus", "nowhere.txt")
-
-    brief, long = fork(tmp_path, *neighbors), fork(tmp_path, *neighbors, "--debug")
-    unknown = fork(tmp_path, "check", "nowhere.json", "nowhere.hdf5", "--no-such-option")
+@pytest.mark.parametrize(
+    "command",
+    [("neighbors", "bank", "--corpus", "nowhere.txt"), ("train", "nowhere.txt", "-s", "none")],
+)
+def test_a_mistake_is_one_line_and_debug_shows_its_traceback(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    brief, long = fork(tmp_path, *command), fork(tmp_path, *command, "--debug")
 
     assert brief.status == long.status == 1
-    assert brief.said.splitlines() == [brief.said.strip()], brief.said
-    assert brief.said.startswith("elmo-tasks neighbors: ") and "nowhere.txt" in brief.said
-    assert "Traceback" in long.said
+    assert brief.said.startswith(f"elmo-tasks {command[0]}: ") and "nowhere.txt" in brief.said
+    assert brief.said.splitlines() == [brief.said.strip()] and "Traceback" in long.said
+
+
+def test_an_option_that_does_not_exist_is_refused_with_the_usage(tmp_path: Path) -> None:
+    unknown = fork(tmp_path, "check", "nowhere.json", "nowhere.hdf5", "--no-such-option")
+
     assert unknown.status == 2 and "usage: elmo-tasks check" in unknown.said
 
 
@@ -168,24 +174,21 @@ def test_a_package_that_is_missing_is_named(
     (tmp_path / "text.txt").write_text("The bank .\nA bank .\n")
     blocked = ("sklearn", "_jsonnet", *MISSING)
 
-    clusters = run(
-        RUN, "neighbors", "bank", "--corpus", str(tmp_path / "text.txt"), blocked=blocked
-    )
-    config = run(RUN, "new", "sst", str(tmp_path / "mine.jsonnet"), blocked=blocked)
-    own = run(RUN, "new", "classify", str(tmp_path / "reviews.csv"), blocked=blocked)
+    text, mine, reviews = (str(tmp_path / name) for name in ("text.txt", "mine.jsonnet", "x.csv"))
+
+    clusters = run(RUN, "neighbors", "bank", "--corpus", text, blocked=blocked)
+    config = run(RUN, "new", "sst", mine, blocked=blocked)
+    own = run(RUN, "new", "classify", reviews, blocked=blocked)
     archive = run(RUN, "mix", "model.tar.gz", blocked=blocked)
 
     for result, expected in (
-        (
-            clusters,
-            "elmo-tasks neighbors: this needs scikit-learn, which is not installed: pip install ",
-        ),
-        (config, f"elmo-tasks new: {INSTALL_ALLENNLP}"),
-        (own, f"elmo-tasks new: {INSTALL_ALLENNLP}"),
-        (archive, "elmo-tasks mix: this part of elmo_tasks needs AllenNLP: pip install"),
+        (clusters, "neighbors: this needs scikit-learn, which is not installed: pip install "),
+        (config, f"new: {INSTALL_ALLENNLP}"),
+        (own, f"new: {INSTALL_ALLENNLP}"),
+        (archive, "mix: this part of elmo_tasks needs AllenNLP: pip install"),
     ):
         assert result.returncode == 1 and "Traceback" not in result.stderr, result.stderr
-        assert result.stderr.splitlines()[-1].startswith(expected)
+        assert result.stderr.splitlines()[-1].startswith(f"elmo-tasks {expected}")
     assert not (tmp_path / "mine.jsonnet").exists()
 
 
@@ -199,25 +202,24 @@ def test_a_command_that_does_not_exist_is_refused(name: str, expected: str) -> N
     assert result.stderr.startswith("elmo-tasks: there is no ") and expected in result.stderr
 
 
+GOES_ON = "goes on from the last checkpoint"
+
+
 @pytest.mark.parametrize(
-    ("arguments", "goes_on"),
+    ("arguments", "then"),
     [
-        (("embed", "a", "b"), "the same command goes on from here"),
-        (
-            ("train", "a", "-s", "b"),
-            "the same command with --recover goes on from the last checkpoint",
-        ),
+        (("embed", "a", "b"), "; the same command goes on from here"),
+        (("train", "a", "-s", "b"), f"; the same command with --recover {GOES_ON}"),
         (("check", "a"), ""),
     ],
 )
-def test_ctrl_c_during_the_imports_is_one_line(arguments: tuple[str, ...], goes_on: str) -> None:
+def test_ctrl_c_during_the_imports_is_one_line(arguments: tuple[str, ...], then: str) -> None:
     interrupted = re.sub("raise Module.*", "raise KeyboardInterrupt", BLOCKED)
 
     result = run(RUN, *arguments, blocked=("torch", *MISSING), block=interrupted)
 
     assert result.returncode == 130
-    message = f"elmo-tasks {arguments[0]}: interrupted{goes_on and '; '}{goes_on}\n"
-    assert result.stderr == message
+    assert result.stderr == f"elmo-tasks {arguments[0]}: interrupted{then}\n"
 
 
 @pytest.fixture(scope="module")
@@ -265,12 +267,3 @@ def test_the_users_level_of_messages_counts(folder: Path, monkeypatch: pytest.Mo
     evaluated = fork(folder, "evaluate", archive, "sst.txt")
 
     assert "INFO:allennlp.data.vocabulary:Loading token dictionary" in evaluated.said
-
-
-def test_debug_shows_the_traceback_of_a_training(folder: Path) -> None:
-    brief = fork(folder, "train", "nowhere.jsonnet", "-s", "none")
-    long = fork(folder, "train", "nowhere.jsonnet", "-s", "none", "--debug")
-
-    assert brief.status == long.status == 1
-    assert brief.said.splitlines()[-1] == "elmo-tasks train: file nowhere.jsonnet not found"
-    assert "Traceback" not in brief.said and "Traceback" in long.said

@@ -6,6 +6,7 @@ before it, and that no files import each other in a circle.
 import ast
 import functools
 import graphlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,60 +15,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "elmo_tasks"
 
-# The rooms that the files of a room may import, besides their own.
-ORDER: dict[str, set[str]] = {
-    "common": set(),
-    "kernels": {"common"},
-    "readers": {"common"},
-    "bilm": {"common", "kernels"},
-    "archives": {"common", "bilm"},
-    "elmo": {"common", "kernels", "bilm", "archives"},
-    "modules": {"common", "kernels", "readers", "bilm", "elmo"},
-    "metrics": set(),
-    "models": {"common", "readers", "modules", "metrics"},
-    "language_model": {"common", "kernels", "readers", "bilm", "archives", "elmo"},
-    "training": {"common", "bilm"},
-    "embed": {"common", "bilm", "elmo"},
-    "predictors": {
-        "common",
-        "archives",
-        "readers",
-        "modules",
-        "models",
-        "language_model",
-    },
-    "publish": {"common", "bilm", "archives", "elmo", "language_model", "predictors"},
-    "own_data": {"common", "readers"},
-    "in_allennlp": {
-        "common",
-        "readers",
-        "bilm",
-        "archives",
-        "elmo",
-        "training",
-        "predictors",
-        "own_data",
-        "language_model",
-    },
-    "sklearn": {"common", "bilm", "elmo"},
-    "spacy": {"common", "kernels", "bilm", "archives", "elmo"},
-    "analysis": {"common", "readers", "bilm", "elmo", "metrics", "in_allennlp"},
-    "serve": {"common", "readers", "elmo", "language_model", "analysis", "predictors"},
-    "commands": {
-        "common",
-        "kernels",
-        "readers",
-        "bilm",
-        "archives",
-        "elmo",
-        "language_model",
-        "publish",
-        "own_data",
-        "in_allennlp",
-        "embed",
-        "analysis",
-        "serve",
-    },
+# The list in CONTRIBUTING.md: the rooms that the files of a room may import, besides their own.
+ORDER = {
+    name: set(allowed.split(", ")) - {"nothing"}
+    for name, allowed in re.findall(
+        r"^(\w+) +<-  (.+)$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE
+    )
 }
 
 # These modules may import every room.
@@ -118,16 +71,6 @@ def room(module: str) -> str:
     return (module.split(".") + ["__init__"])[1]
 
 
-def describe_order() -> str:
-    """Returns the order of the rooms as CONTRIBUTING.md has it."""
-    width = max(map(len, ORDER))
-    lines = [
-        f"{name:{width}}  <-  {', '.join(sorted(allowed, key=list(ORDER).index)) or 'nothing'}"
-        for name, allowed in ORDER.items()
-    ]
-    return "\n".join(lines)
-
-
 @pytest.mark.parametrize("name", ORDER)
 def test_a_room_imports_only_rooms_before_it(name: str) -> None:
     before = set(list(ORDER)[: list(ORDER).index(name)])
@@ -164,15 +107,3 @@ def test_the_order_names_every_folder_and_module() -> None:
 
     assert rooms == set(ORDER)
     assert modules == TOP
-
-
-def test_contributing_shows_the_order() -> None:
-    assert describe_order() in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-
-
-def main() -> None:
-    print(describe_order())
-
-
-if __name__ == "__main__":
-    main()

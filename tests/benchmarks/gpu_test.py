@@ -1,7 +1,6 @@
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -26,20 +25,21 @@ def test_the_plain_bilm_computes_the_layers_of_allennlp(tmp_path: Path) -> None:
     torch.testing.assert_close(layers, expected, atol=1e-5, rtol=0)
 
 
-@pytest.fixture()
+@pytest.fixture(autouse=True)
 def _tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(gpu, "make_options", lambda size: make_options())
-    call(monkeypatch, tmp_path)
+    arguments = "--device cpu --sizes small --batch-sizes 3 --sentences 20 --samples 50 --turns 1"
+    monkeypatch.setattr(sys, "argv", ["gpu.py", *arguments.split(), "--out", str(tmp_path)])
 
 
-def call(monkeypatch: pytest.MonkeyPatch, folder: Path, minutes: str = "5") -> None:
-    sizes = ["--sizes", "small", "--batch-sizes", "3", "--sentences", "20", "--samples", "50"]
-    arguments = ["--device", "cpu", "--out", str(folder), "--turns", "1", "--minutes", minutes]
-    monkeypatch.setattr(sys, "argv", ["gpu.py", *sizes, *arguments])
+def test_each_part_is_measured_once_and_none_starts_after_the_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "argv", [*sys.argv, "--minutes", "0.001"])
+        gpu.main()
+    assert "goes on with ELMo of a text by small" in capsys.readouterr().out
 
-
-@pytest.mark.usefixtures("_tiny")
-def test_each_part_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu.main()
 
     found = json.loads((tmp_path / "gpu.json").read_text())
@@ -60,23 +60,6 @@ def test_each_part_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads((tmp_path / "gpu.json").read_text()) == found
 
 
-@pytest.mark.usefixtures("_tiny")
-def test_no_part_starts_after_the_minutes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setattr(gpu, "layers", lambda *_: [{"what": "float32", "tokens_per_second": 10}])
-    call(monkeypatch, tmp_path, minutes="0")
-    clock = SimpleNamespace(monotonic=iter([0.0, 0.0, 0.1]).__next__)
-    monkeypatch.setattr(gpu, "time", clock)
-
-    gpu.main()
-
-    assert "goes on with ELMo of a text by small" in capsys.readouterr().out
-    parts = json.loads((tmp_path / "gpu.json").read_text())["parts"]
-    assert list(parts) == ["layers of small, batches of 3"]
-
-
-@pytest.mark.usefixtures("_tiny")
 def test_a_row_that_fails_has_its_message_and_the_others_their_speed() -> None:
     def fails() -> None:
         raise RuntimeError("out of memory\nand more")

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import numpy
 import pytest
-import torch
 
 from benchmarks.knowledge import classify, glove, ner, senses
 from benchmarks.knowledge.__main__ import main
-from benchmarks.knowledge.layers import MEAN, SIDE_BY_SIDE, views
+from benchmarks.knowledge.layers import MEAN, SIDE_BY_SIDE
 from elmo_tasks.elmo import ElmoEncoder
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -133,17 +132,3 @@ def test_the_share_of_glove_is_that_of_words_that_the_map_was_not_fitted_to(
 
     assert found["GloVe explained, ranks 1 to 200"][0] > 90
     assert found["GloVe explained, ranks 201 to 400"][0] < 10
-
-
-def test_views_are_the_layers_the_layers_side_by_side_and_their_mean() -> None:
-    # The first layer has x^LM twice.
-    layers = torch.tensor([[[1.0, 2, 1, 2], [3, 4, 5, 6]]])
-
-    found = {name: view.tolist() for name, view in views(layers).items()}
-
-    assert found == {
-        "tokens": [[1, 2]],
-        "LSTM 1": [[3, 4, 5, 6]],
-        SIDE_BY_SIDE: [[1, 2, 3, 4, 5, 6]],
-        MEAN: [[2, 3, 3, 4]],
-    }

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from allennlp.common import Params
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model
@@ -19,68 +18,49 @@ from tests.helpers.configs import (
     config_path,
     differences,
     leaves,
+    number_at,
     shipped,
     tiny,
 )
 
 PENALTY = "model.regularizer.regexes"
 
-# The snli paper config has the extras of Peters et al. as well, and the srl one has arguments for
-# its word vectors, each on several lines.
-ONE_LINE = [
-    each
-    for each in shipped("classify", "coref", "imdb", "ner", "snli", "squad", "srl", "sst", "tag")
-    if each not in (("snli", "paper"), ("srl", "paper"))
-]
-
-
-def tracked_configs() -> list[tuple[str, str]]:
-    """
-    Returns (folder, name) of each config that git tracks, but for the templates of `elmo-tasks new`
-    (see `new_test.py`). Skips the test without git.
-    """
-
-    def git(*arguments: str) -> str:
-        try:
-            done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-        except FileNotFoundError:
-            pytest.skip("git is not installed")
-        if done.returncode != 0:
-            pytest.skip(f"git does not read this folder: {done.stderr.strip()}")
-        return done.stdout
-
-    if Path(git("rev-parse", "--show-toplevel").strip()).resolve() != ROOT.resolve():
-        pytest.skip("the project is not a git repository of its own")
-    paths = git("ls-files", "-z", ":(glob)training_configs/*/*.jsonnet").split("\0")
-    found = [(Path(path).parent.name, Path(path).stem) for path in paths if path]
-    return [(folder, name) for folder, name in found if folder != "new"]
+# These have several lines: the extras of Peters et al., and arguments for word vectors.
+LONGER = [("snli", "paper"), ("srl", "paper"), *shipped("bilm", "probe")]
 
 
 def test_shipped_configs_are_those_that_git_tracks() -> None:
-    tracked = tracked_configs()
+    try:
+        command = ["git", "ls-files", "-z", ":(glob)training_configs/*/*.jsonnet"]
+        paths = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split("\0")
+    except FileNotFoundError:
+        pytest.skip("git is not installed")
+    tracked = [(Path(path).parent.name, Path(path).stem) for path in paths if path]
+    if not tracked:
+        pytest.skip("git does not track this folder")
 
+    # The templates of `elmo-tasks new` have their own tests.
+    tracked = [(folder, name) for folder, name in tracked if folder != "new"]
     assert sorted(shipped()) == sorted(tracked), "adapt SHIPPED in tests/helpers/configs.py"
 
 
-def test_every_shipped_config_is_there() -> None:
-    assert len(shipped()) > 0
-    assert all(config_path(*each).is_file() for each in shipped())
-
-
 @pytest.mark.parametrize(("folder", "name"), shipped())
-def test_config_names_files_for_training_and_validation_and_no_others(
+def test_config_names_two_files_no_device_and_the_dtype_that_suits_the_machine(
     folder: str, name: str
 ) -> None:
-    evaluated = config(folder, name)
+    found = leaves(config(folder, name))
 
-    assert "test_data_path" not in evaluated
-    assert "train_data_path" in evaluated
-    for path, value in leaves(evaluated).items():
-        assert "cuda_device" not in path
-        assert not (isinstance(value, str) and value.startswith(("/", "~", "http")))
+    assert "train_data_path" in found and "test_data_path" not in found
+    assert not any("cuda_device" in path for path in found)
+    assert not any(str(value).startswith(("/", "~", "http")) for value in found.values())
+    dtypes = {path: value for path, value in found.items() if path.split(".")[-1] == "dtype"}
+    trains = any(path.endswith("requires_grad") for path in found)
+    has_bilm = any("bilm.options" in path for path in found)
+    assert set(dtypes.values()) == ({"auto"} if has_bilm else set())
+    assert not has_bilm or all("bilm." in path for path in dtypes) != trains
 
 
-@pytest.mark.parametrize(("folder", "name"), ONE_LINE)
+@pytest.mark.parametrize(("folder", "name"), [each for each in shipped() if each not in LONGER])
 def test_variant_is_a_line_over_the_library(folder: str, name: str) -> None:
     lines = config_path(folder, name).read_text(encoding="utf-8").strip().splitlines()
 
@@ -95,171 +75,114 @@ def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
         our_command("train", file, "-s", tmp_path / "model")
 
 
-# The values that all tasks refuse, and those of single tasks.
 REFUSED = [
-    *(
-        ("sst", change, complaint)
-        for change, complaint in (
-            ("{ elmo_at: 'input' }", "list of the places 'input' and 'output'.*, not input"),
-            ("{ elmo_at: ['inputs'] }", "list of the places 'input' and 'output'"),
-            ("{ elmo_at: ['input', 'input'] }", "each once at most"),
-            (
-                "{ elmo_layers: 'top' }",
-                "'all', 'concat', 'last' or the index of one layer, not top",
-            ),
-            ("{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more, not -1"),
-            ("{ elmo_lambda: '1' }", "elmo_lambda must be 0 or more"),
-            ("{ elmo_dropout: 1 }", "elmo_dropout must be from 0 to below 1"),
-            ("{ elmo_layer_norm: true }", "null, 'batch' or 'sentence', not true"),
-            ("{ bilm: 'smal' }", "bilm must be one of base,.* fixture, medium, .*, not smal"),
-            ("{ bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
-            (
-                "{ word_vectors: 'glove' }",
-                r"word_vectors must be one of glove\.6B\.100d, glove\.840B, learned, or",
-            ),
-            ("{ min_count: 0 }", "min_count must be an integer of 1 or more, not 0"),
-            ("{ min_count: 1.5 }", "min_count must be an integer of 1 or more, not 1.5"),
-            ("{ max_pretrained_words: -1 }", "max_pretrained_words must be an integer .*, not -1"),
-            ("{ max_pretrained_words: 'all' }", "max_pretrained_words must be .* or null, not all"),
-        )
-    ),
-    ("ner", "{ scheme: 'IOB1' }", "scheme must be 'BIO' or 'BIOUL', not IOB1"),
-    ("ner", "{ hidden_dims: 200 }", "list of the width of each biLSTM, not 200"),
-    ("ner", "{ hidden_dims: [] }", "list of the width of each biLSTM"),
-    ("ner", "{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more"),
-    ("snli", "{ dropout: '0.5' }", "dropout must be from 0 to below 1, not 0.5"),
-    ("snli", "{ attention_dropout: 1 }", "attention_dropout must be from 0 to below 1, not 1"),
-    ("snli", "{ weight_penalty: -1 }", "weight_penalty must be 0 or more, not -1"),
-    ("snli", "{ weight_penalty: null }", "weight_penalty must be 0 or more, not null"),
-    ("snli", "{ halve_learning_rate: 1 }", "halve_learning_rate must be true or false, not 1"),
-    ("snli", "{ tokens_from: 'parse' }", "'sentence' or 'binary_parse', not parse"),
-    ("squad", "{ validate_on: 'best' }", "validate_on must be 'raw' or 'average', not best"),
-    ("squad", "{ wrong_answers: 'keep' }", "wrong_answers must be 'skip' or 'refuse', not keep"),
-    *(
-        (
-            "srl",
-            f"{{ recurrent_dropout: {value} }}",
-            "recurrent_dropout must be from 0 to below 1, not",
-        )
-        for value in ("1", "-0.1", "'a'")
-    ),
-    ("sst", "{ granularity: 'fine' }", "granularity must be one of 2-class, 3-class, 5-class"),
-    ("sst", "{ classifier: 'svm' }", "classifier must be one of feedforward, maxout, not svm"),
-    ("sst", "{ output_place: 'roof' }", "'encoder' or 'integrator', not roof"),
+    ("sst", "elmo_at: 'input'", "list of the places 'input' and 'output'.*, not input"),
+    ("sst", "elmo_at: ['inputs']", "list of the places 'input' and 'output'"),
+    ("sst", "elmo_at: ['input', 'input']", "each once at most"),
+    ("sst", "elmo_layers: 'top'", "'all', 'concat', 'last' or the index of one layer, not top"),
+    ("sst", "elmo_lambda: -1", "elmo_lambda must be 0 or more, not -1"),
+    ("sst", "elmo_lambda: '1'", "elmo_lambda must be 0 or more"),
+    ("sst", "elmo_dropout: 1", "elmo_dropout must be from 0 to below 1"),
+    ("sst", "elmo_layer_norm: true", "null, 'batch' or 'sentence', not true"),
+    ("sst", "bilm: 'smal'", "bilm must be one of base,.* fixture, medium, .*, not smal"),
+    ("sst", "bilm: { options: {} }", "or an object with options and pretrained_file, not"),
+    ("sst", "word_vectors: 'glove'", r"one of glove\.6B\.100d, glove\.840B, learned, or"),
+    ("sst", "min_count: 0", "min_count must be an integer of 1 or more, not 0"),
+    ("sst", "min_count: 1.5", "min_count must be an integer of 1 or more, not 1.5"),
+    ("sst", "max_pretrained_words: -1", "max_pretrained_words must be an integer .*, not -1"),
+    ("sst", "max_pretrained_words: 'all'", "max_pretrained_words must be .* or null, not all"),
+    ("sst", "granularity: 'fine'", "granularity must be one of 2-class, 3-class, 5-class"),
+    ("sst", "classifier: 'svm'", "classifier must be one of feedforward, maxout, not svm"),
+    ("sst", "output_place: 'roof'", "'encoder' or 'integrator', not roof"),
+    ("ner", "scheme: 'IOB1'", "scheme must be 'BIO' or 'BIOUL', not IOB1"),
+    ("ner", "hidden_dims: 200", "list of the width of each biLSTM, not 200"),
+    ("ner", "hidden_dims: []", "list of the width of each biLSTM"),
+    ("ner", "elmo_lambda: -1", "elmo_lambda must be 0 or more"),
+    ("snli", "dropout: '0.5'", "dropout must be from 0 to below 1, not 0.5"),
+    ("snli", "attention_dropout: 1", "attention_dropout must be from 0 to below 1, not 1"),
+    ("snli", "weight_penalty: -1", "weight_penalty must be 0 or more, not -1"),
+    ("snli", "weight_penalty: null", "weight_penalty must be 0 or more, not null"),
+    ("snli", "halve_learning_rate: 1", "halve_learning_rate must be true or false, not 1"),
+    ("snli", "tokens_from: 'parse'", "'sentence' or 'binary_parse', not parse"),
+    ("squad", "validate_on: 'best'", "validate_on must be 'raw' or 'average', not best"),
+    ("squad", "wrong_answers: 'keep'", "wrong_answers must be 'skip' or 'refuse', not keep"),
+    ("srl", "recurrent_dropout: 1", "recurrent_dropout must be from 0 to below 1, not"),
+    ("srl", "recurrent_dropout: -0.1", "recurrent_dropout must be from 0 to below 1, not"),
+    ("srl", "recurrent_dropout: 'a'", "recurrent_dropout must be from 0 to below 1, not"),
 ]
 
 
 @pytest.mark.parametrize(("task", "change", "complaint"), REFUSED)
 def test_value_that_cannot_be_is_refused_by_jsonnet(task: str, change: str, complaint: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
-        config(task, "baseline", change)
+        config(task, "baseline", f"{{ {change} }}")
+
+
+FEEDFORWARDS = ("antecedent_feedforward.input_dim", "mention_feedforward.input_dim")
 
 
 @pytest.mark.parametrize(
-    ("task", "input_width", "output_width"),
+    ("task", "at_input", "at_output"),
     [
-        ("snli", "encoder.input_size", "projection.input_dim"),
-        ("sst", "feedforward.input_dim", "integrator.input_size"),
+        ("classify", ["encoder.input_size"], ["feedforward.input_dim"]),
+        ("coref", ["encoder.input_size", *FEEDFORWARDS], FEEDFORWARDS),
+        ("ner", ["encoders.0.input_size"], []),
+        ("snli", ["encoder.input_size"], ["projection.input_dim"]),
+        ("squad", ["encoder.input_size"], []),
+        ("srl", ["encoder.input_size"], []),
+        ("sst", ["feedforward.input_dim"], ["integrator.input_size"]),
+        ("tag", ["encoder.input_size"], []),
     ],
 )
-def test_places_change_the_embedder_and_the_width_they_widen(
-    task: str, input_width: str, output_width: str
+def test_places_change_the_embedder_and_the_widths_that_they_widen_alone(
+    task: str, at_input: list[str], at_output: list[str]
 ) -> None:
-    def changed(name: str) -> set[str]:
-        ignored = ("model.text_embedder.bilm.", PENALTY, "dataset_reader.token_indexers.elmo.")
-        different = differences(config(task, "baseline"), config(task, name))
-        kept = {
-            path
-            for path in different
-            if not path.startswith((*ignored, f"validation_{ignored[2]}"))
-        }
-        return {path.replace(".layers", "").replace(".dropout", "") for path in kept}
-
-    at_input = {"model.text_embedder.input_mix", f"model.{input_width}"}
-    at_output = {"model.text_embedder.output_mix", f"model.{output_width}"}
-    assert changed("input") == at_input
-    assert changed("output") == at_output
-    assert changed("both") == at_input | at_output
-
-
-@pytest.mark.parametrize("task", ["snli", "sst"])
-def test_without_elmo_there_are_no_char_ids_and_no_penalty(task: str) -> None:
     baseline = config(task, "baseline")
+    widened = {"input": {*at_input, "text_embedder.input_mix"}}
+    widened["output"] = {*at_output, "text_embedder.output_mix"}
+    widened["both"] = widened["input"] | widened["output"]
 
-    assert list(baseline["dataset_reader"]["token_indexers"]) == ["tokens"]
-    assert list(baseline["model"]["text_embedder"]) == ["words"]
+    assert "elmo" not in baseline["dataset_reader"]["token_indexers"]
+    assert set(baseline["model"]["text_embedder"]) == {"words"}
     assert "regularizer" not in baseline["model"]
+    for name, expected in widened.items():
+        changed = differences(baseline, config(task, name))
+        kept = {
+            path.removeprefix("model.").removesuffix(".layers").removesuffix(".dropout")
+            for path in changed
+            if not path.startswith(("model.text_embedder.bilm.", PENALTY))
+            and "token_indexers.elmo." not in path
+        }
+        assert kept == expected
 
 
-@pytest.mark.parametrize(("task", "part"), [("ner", "encoders"), ("srl", "encoder")])
-def test_places_change_the_embedder_and_the_input_of_the_first_lstm_alone(
-    task: str, part: str
-) -> None:
-    places = {"baseline": [], "input": ["input"], "output": ["output"], "both": ["input", "output"]}
-    models = {name: config(task, name)["model"] for name in places}
-    encoders = {name: leaves(model[part]) for name, model in models.items()}
-
-    for name, model in models.items():
-        mixes = {field for field in model["text_embedder"] if field.endswith("mix")}
-        assert mixes == {f"{place}_mix" for place in places[name]}
-    assert encoders["baseline"] == encoders["output"]
-    assert encoders["input"] == encoders["both"]
-    ((path, narrow),) = encoders["baseline"].items() - encoders["input"].items()
-    assert path in ("input_size", "0.input_size")
-    assert encoders["input"][path] - narrow == 256
-
-
-@pytest.mark.parametrize("task", ["snli", "sst"])
-def test_last_only_and_lambda_1_are_both_with_one_change(task: str) -> None:
-    both, lambda_1, last_only = (config(task, n) for n in ("both", "lambda_1", "last_only"))
-
-    assert differences(both, lambda_1) == {f"{PENALTY}.0.1.alpha"}
-    mixes = {f"model.text_embedder.{place}_mix.layers" for place in ("input", "output")}
+@pytest.mark.parametrize(
+    ("task", "best"),
+    [(task, "both") for task in ("snli", "squad", "sst")]
+    + [(task, "input") for task in ("coref", "ner", "srl")],
+)
+def test_last_only_and_lambda_1_have_one_change_of_the_best_places(task: str, best: str) -> None:
+    both = config(task, best)
     penalty = {path for path in leaves(both) if path.startswith(PENALTY)}
-    assert differences(both, last_only) == mixes | penalty
+    lambda_1, last_only = config(task, "lambda_1"), config(task, "last_only")
+
+    (regex,) = lambda_1["model"]["regularizer"]["regexes"]
+    assert regex == ["scalar_parameters", {"type": "l2", "alpha": 1}]
+    assert all(path.startswith(PENALTY) for path in differences(both, lambda_1))
+    mixes = [name for name in both["model"]["text_embedder"] if name.endswith("_mix")]
+    layers = {f"model.text_embedder.{mix}.layers" for mix in mixes}
+    assert mixes and differences(both, last_only) == layers | penalty
 
 
 def built(params: dict[str, Any]) -> Model:
-    instances = DatasetReader.from_params(Params(params["dataset_reader"])).read(
-        params["train_data_path"]
-    )
-    return Model.from_params(Params(params["model"]), vocab=Vocabulary.from_instances(instances))
+    reader = DatasetReader.from_params(Params(params["dataset_reader"]))
+    vocab = Vocabulary.from_instances(reader.read(params["train_data_path"]))
+    return Model.from_params(Params(params["model"]), vocab=vocab)
 
 
-@pytest.mark.parametrize("elmo_lambda", [0.001, 2])
-def test_penalty_is_lambda_times_the_squares_of_the_weights_of_every_mix(
-    elmo_lambda: float,
-) -> None:
-    model = built(tiny("sst", "both", f"{{ elmo_lambda: {elmo_lambda} }}"))
-    embedder = model.text_embedder
-    weights = [embedder.input_mix.scalar_parameters, embedder.output_mix.scalar_parameters]
-    for parameter in weights:
-        torch.nn.init.normal_(parameter)
-    expected = elmo_lambda * sum((parameter.detach() ** 2).sum() for parameter in weights)
-
-    penalty = model.get_regularization_penalty()
-    penalty.backward()
-
-    torch.testing.assert_close(penalty, expected)
-    regularized = {
-        name for name, parameter in model.named_parameters() if parameter.grad is not None
-    }
-    assert regularized == {
-        f"text_embedder.{place}_mix.scalar_parameters" for place in ("input", "output")
-    }
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "{ elmo_lambda: 0 }",
-        "{ elmo_layers: 0 }",
-        "{ elmo_layers: 'last' }",
-        "{ elmo_layers: 'concat' }",
-    ],
-)
-def test_there_is_no_regularizer_where_there_is_nothing_to_regularize(change: str) -> None:
-    assert "regularizer" not in tiny("sst", "both", change)["model"]
+@pytest.mark.parametrize("field", ["lambda: 0", "layers: 0", "layers: 'last'", "layers: 'concat'"])
+def test_there_is_no_regularizer_where_there_is_nothing_to_regularize(field: str) -> None:
+    assert "regularizer" not in tiny("sst", "both", f"{{ elmo_{field} }}")["model"]
 
 
 @pytest.mark.parametrize("task", ["coref", "ner", "snli", "squad", "srl", "sst"])
@@ -270,23 +193,64 @@ def test_a_model_takes_layers_side_by_side_at_both_places(task: str) -> None:
         assert mix.layers == "concat"
 
 
-@pytest.mark.parametrize(("folder", "name"), shipped())
-def test_products_are_in_the_dtype_that_suits_the_machine(folder: str, name: str) -> None:
-    found = leaves(config(folder, name))
-    dtypes = {path: value for path, value in found.items() if path.split(".")[-1] == "dtype"}
-    trains = any(path.endswith("requires_grad") for path in found)
-    has_bilm = any("bilm.options" in path for path in found)
-
-    assert set(dtypes.values()) == ({"auto"} if has_bilm else set())
-    assert not has_bilm or all("bilm." in path for path in dtypes) != trains
-
-
 def test_dtype_of_the_products_is_a_choice_and_that_of_an_own_bilm_comes_first() -> None:
     own = f"{{ bilm: {BILMS}.small {{ dtype: 'bfloat16' }} }}"
 
     for change, dtype in [("{ bilm_dtype: 'float32' }", "float32"), (own, "bfloat16")]:
         assert config("sst", "both", change)["model"]["text_embedder"]["bilm"]["dtype"] == dtype
         assert config("probe", "pos", change)["model"]["bilm"]["dtype"] == dtype
+
+
+LOWER, CASED = ({"lowercase_tokens": lowercase} for lowercase in (True, False))
+TOKENS = "dataset_reader.token_indexers.tokens"
+READER = {"genre_pattern": "(.)", "singletons": True, "max_words": 9, "language": "de"}
+WHOLE = "max_passage_tokens"
+WITH_CASE = "word_vectors: 'glove.840B', lowercase: false"
+
+# What a choice changes in a config, at a dotted path.
+CHOICES: list[tuple[str, str, str, Any]] = [
+    ("coref/input", json.dumps(READER)[1:-1], "dataset_reader", READER),
+    ("coref/input", "columns: ['word', 'x']", "dataset_reader", {"columns": ["word", "x"]}),
+    ("coref/input", "wrong_mentions: 'skip'", "dataset_reader", {"wrong_mentions": "skip"}),
+    ("coref/both", "elmo_at: ['output']", "model.encoder", {"input_size": 100 + 150}),
+    ("ner/paper", "hidden_dims: [7], elmo_at: []", "model.encoders.0", {"input_size": 50 + 128}),
+    ("ner/paper", "", TOKENS, {"type": "elmo_folded_id", **LOWER}),
+    ("ner/input", "", TOKENS, {"type": "single_id", **LOWER}),
+    ("ner/input", WITH_CASE, TOKENS, {"type": "single_id", **CASED}),
+    ("srl/paper", "", TOKENS, {"type": "single_id", **LOWER}),
+    ("srl/input", WITH_CASE, TOKENS, {"type": "single_id", **CASED}),
+    ("srl/input", "columns: ['word', 'roles']", "dataset_reader", {"columns": ["word", "roles"]}),
+    ("srl/paper", "predicate_dim: 7, elmo_at: []", "model.encoder", {"input_size": 100 + 7}),
+    ("squad/baseline", "characters: null", "model.encoder", {"input_size": 100}),
+    ("squad/baseline", "characters: null", "vocabulary", {"min_count": {"tokens": 6}}),
+    ("squad/both", "average_decay: 0.99", "trainer.moving_average", {"decay": 0.99}),
+    ("squad/both", "max_passage_tokens: 9", "dataset_reader", {WHOLE: 9}),
+    (
+        "squad/both",
+        "max_passage_tokens: 9",
+        "validation_dataset_reader",
+        {"max_passage_tokens": None},
+    ),
+    ("squad/both", "", "model.text_embedder.words.token_embedders.tokens", {"type": "embedding"}),
+    ("sst/paper", "output_place: 'integrator'", "model.integrator", {"input_size": 3 * 600}),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "path", "expected"), CHOICES)
+def test_a_choice_is_where_it_belongs(
+    name: str, change: str, path: str, expected: dict[str, Any]
+) -> None:
+    found = number_at(path, config(*name.split("/"), f"{{ {change} }}"))
+
+    assert {field: found.get(field) for field in expected} == expected
+
+
+def test_reviews_of_imdb_are_texts_of_ones_own_with_other_numbers() -> None:
+    assert differences(config("imdb", "elmo"), config("classify", "input")) == {
+        *("dataset_reader.max_tokens", "train_data_path", "validation_data_path"),
+        *("model.encoder.hidden_size", "model.feedforward.hidden_dims"),
+        *("model.feedforward.input_dim", "trainer.num_epochs", "trainer.patience"),
+    }
 
 
 def test_own_bilm_and_known_bilm_with_a_change_are_taken() -> None:

@@ -20,7 +20,6 @@ TRAINING = "the owl saw the owl and the heron and saw it , the owl ."
 TEST = "the Owl saw the quokka in the café ø ."
 
 TASKS = ("sst", "snli", "squad", "ner", "srl", "coref")
-WORD_VECTORS = "type: 'elmo_word_vectors'"
 
 
 def train(task: str, folder: Path, change: str = "{}", variant: str = "baseline") -> Path:
@@ -55,10 +54,8 @@ def test_model_of_learned_vectors_is_evaluated(task: str, tmp_path: Path) -> Non
 def test_new_words_have_the_vectors_of_a_given_file(task: str, name: str, tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("the 1 2\nowl 3 4\n")
-    change = (
-        f"{{ word_vectors: {{ type: '{name}', embedding_dim: 2, pretrained_file: '{vectors}' }} }}"
-    )
-    archive = train(task, tmp_path, change)
+    source = f"type: '{name}', embedding_dim: 2, pretrained_file: '{vectors}'"
+    archive = train(task, tmp_path, f"{{ word_vectors: {{ {source} }} }}")
     test = write_sentence(task, tmp_path / "test", TEST)
     vectors.write_text("the 1 2\nowl 3 4\nquokka 5 6\n")
     path = "text_embedder.words.token_embedder_tokens"
@@ -79,10 +76,8 @@ def test_word_vectors_and_characters_answer_as_without_it_where_no_file_is_given
 ) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("the 1 2\nowl 3 4\nsaw 5 6\n")
-    change = f"""{{
-        word_vectors: {{ {WORD_VECTORS}, embedding_dim: 2, pretrained_file: '{vectors}' }},
-        vocabulary+: {{ min_count: {{}} }},
-    }}"""
+    source = f"type: 'elmo_word_vectors', embedding_dim: 2, pretrained_file: '{vectors}'"
+    change = f"{{ word_vectors: {{ {source} }}, vocabulary+: {{ min_count: {{}} }} }}"
     archive = train("squad", tmp_path, change)
     test = write_sentence("squad", tmp_path / "test", TEST)
 

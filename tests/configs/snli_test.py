@@ -28,15 +28,6 @@ def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
         assert not set(here) & set(extras)
 
 
-def test_widths_of_the_paper_follow() -> None:
-    model = config("snli", "paper")["model"]
-
-    # GloVe has 300, the original biLM 1024, a biLSTM 2 * 300.
-    assert model["encoder"]["input_size"] == 300 + 1024
-    assert model["projection"]["input_dim"] == 4 * (600 + 1024) == 6496
-    assert model["classifier"]["input_dim"] == 2400
-
-
 @pytest.mark.parametrize("name", ["baseline", "both"])
 def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str) -> None:
     # A biLM that trains is not penalised either.

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.configs import config
+from tests.helpers.configs import config, number_at
 
 PETERS = "Peters et al. 2018"
 CHEN = "Chen et al. 2017"
@@ -21,6 +21,11 @@ CHARACTERS = "model.text_embedder.words.token_embedders.token_characters"
 INPUT_MIX = "model.text_embedder.input_mix"
 OUTPUT_MIX = "model.text_embedder.output_mix"
 PENALTY = "model.regularizer.regexes"
+
+PARTS = "the widths of its parts: GloVe 300, the original biLM 1024"
+
+COREF_INDEXERS = "dataset_reader.token_indexers"
+SPAN = 2 * (2 * 200) + 20 + (300 + 3 * 50 + 1024)
 
 # (config, path, value, source). A task without a variant stands for its `both` and `paper`. The
 # value None means that the config has nothing at this path.
@@ -48,6 +53,14 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("squad", "trainer.optimizer.lr", 1.0, DOCUMENT_QA),
     ("squad", "trainer.moving_average.decay", 0.999, DOCUMENT_QA),
     ("squad", "trainer.grad_norm", None, DOCUMENT_QA),
+    ("squad", "trainer.optimizer.type", "adadelta", DOCUMENT_QA),
+    ("squad", "trainer.optimizer.rho", 0.95, DOCUMENT_QA),
+    ("squad", "trainer.optimizer.eps", 1e-8, DOCUMENT_QA),
+    ("squad", "trainer.moving_average.validate_on", "raw", DOCUMENT_QA),
+    ("squad", "data_loader.batch_sampler.drop_last", True, DOCUMENT_QA),
+    ("squad", "validation_data_loader.batch_sampler.drop_last", None, DOCUMENT_QA),
+    ("squad", "validation_dataset_reader.max_passage_tokens", None, DOCUMENT_QA),
+    ("squad/paper", f"{WORDS}.type", "elmo_word_vectors", DOCUMENT_QA),
     ("squad/paper", "model.initializer.regexes.0.1.std", 0.05, DOCUMENT_QA),
     ("squad/paper", f"{WORDS}.embedding_dim", 300, DOCUMENT_QA),
     # SNLI
@@ -69,6 +82,9 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("snli/paper", "trainer.learning_rate_scheduler.factor", 0.5, f"{PETERS}, A.3"),
     ("snli/paper", "trainer.learning_rate_scheduler.patience", 0, f"{PETERS}, A.3"),
     ("snli/paper", f"{WORDS}.embedding_dim", 300, CHEN),
+    ("snli/paper", "model.encoder.input_size", 300 + 1024, PARTS),
+    ("snli/paper", "model.projection.input_dim", 4 * (2 * 300 + 1024), PARTS),
+    ("snli/paper", "model.classifier.input_dim", 4 * 2 * 300, PARTS),
     # CoNLL-2003
     ("ner", f"{CHARACTERS}.embedding.embedding_dim", 16, f"{PETERS}, A.7"),
     ("ner", f"{CHARACTERS}.encoder.num_filters", 128, f"{PETERS}, A.7"),
@@ -84,6 +100,8 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("ner", "trainer.num_epochs", 75, ALLENNLP),
     ("ner", "trainer.patience", 25, ALLENNLP),
     ("ner/paper", f"{WORDS}.embedding_dim", 50, f"{PETERS}, A.7"),
+    ("ner/paper", "model.encoders.0.input_size", 50 + 128 + 1024, PARTS),
+    ("ner/paper", "model.encoders.1.input_size", 2 * 200, PARTS),
     ("ner/paper", OUTPUT_MIX, None, f"{PETERS}, A.7"),
     # CoNLL-2012
     ("srl", f"{WORDS}.embedding_dim", 100, f"{PETERS}, A.5"),
@@ -101,6 +119,8 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("srl", "trainer.grad_clipping", 1.0, f"{PETERS}, A.5"),
     ("srl", "trainer.num_epochs", 500, f"{PETERS}, A.5"),
     ("srl", "trainer.patience", 200, f"{PETERS}, A.5"),
+    ("srl/paper", "model.encoder.input_size", 100 + 1024 + 100, PARTS),
+    ("srl/paper", f"{WORDS}.trainable", True, f"{PETERS}, A.5"),
     ("srl/paper", OUTPUT_MIX, None, f"{PETERS}, Table 3"),
     ("coref", f"{CHARACTERS}.embedding.embedding_dim", 8, LEE),
     ("coref", f"{CHARACTERS}.encoder.ngram_filter_sizes", [3, 4, 5], LEE),
@@ -130,6 +150,11 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("coref", "trainer.num_epochs", 150, LEE),
     ("coref/paper", f"{WORDS}.embedding_dim", 300, LEE),
     ("coref/paper", OUTPUT_MIX, None, f"{PETERS}, A.6"),
+    # Three filters of 50 characters, a span of both ends and a head, a feature of 20.
+    ("coref/paper", "model.encoder.input_size", 300 + 3 * 50 + 1024, PARTS),
+    ("coref/paper", "model.mention_feedforward.input_dim", SPAN, PARTS),
+    ("coref/paper", "model.antecedent_feedforward.input_dim", 3 * SPAN + 3 * 20, PARTS),
+    ("coref", f"{COREF_INDEXERS}.token_characters.min_padding_length", 5, LEE),
     # SST
     ("sst", "dataset_reader.min_phrase_tokens", 4, MCCANN),
     ("sst", "validation_dataset_reader.min_phrase_tokens", None, MCCANN),
@@ -148,6 +173,9 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("sst/both", "trainer.optimizer.lr", 0.001, MCCANN),
     ("sst/paper", "trainer.optimizer.lr", 0.0001, f"{PETERS}, A.8"),
     ("sst/paper", f"{WORDS}.embedding_dim", 300, MCCANN),
+    ("sst/paper", "model.feedforward.input_dim", 300 + 1024, PARTS),
+    ("sst/paper", "model.integrator.input_size", 3 * (2 * 300 + 1024), PARTS),
+    ("sst/paper", "model.classifier.input_dim", 4 * 2 * 300, PARTS),
     # IMDB takes SST's.
     ("imdb/elmo", f"{PENALTY}.0.1.alpha", 0.001, f"{PETERS}, A.8"),
     # Pre-training. bilm-tf's loss is 20 times ours, which its accumulator and its norm include.
@@ -190,15 +218,6 @@ SOURCES: list[tuple[str, str, Any, str]] = [
         )
     ),
 ]
-
-
-def number_at(path: str, value: Any) -> Any:
-    """Returns what a config has at a dotted path, or `None` if it has nothing there."""
-    for key in path.split("."):
-        if value is None:
-            return None
-        value = value[int(key)] if isinstance(value, list) else value.get(key)
-    return value
 
 
 def names(task_or_config: str) -> list[str]:

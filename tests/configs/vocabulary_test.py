@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from allennlp.commands.train import TrainModel, train_model
 from allennlp.common import Params
 from allennlp.data import Batch, DatasetReader, Vocabulary
@@ -35,9 +36,8 @@ def task_config(task: str, folder: Path, *changes: str) -> dict[str, Any]:
     validation = write_sentence(task, folder / "validation", VALIDATION)
     paths = f"train_data_path: '{training}', validation_data_path: '{validation}'"
     # SST alone has phrases.
-    return tiny(
-        task, "baseline", f"{{ {paths}, min_count: 2, min_phrase_tokens:: null }}", *changes
-    )
+    choices = f"{{ {paths}, min_count: 2, min_phrase_tokens:: null }}"
+    return tiny(task, "baseline", choices, *changes)
 
 
 def from_file(vectors: Path, more: str = "") -> str:
@@ -62,14 +62,14 @@ def words(vocab: Vocabulary) -> list[str]:
     return [names[index] for index in range(2, len(names))]
 
 
+def vectors_of(model: Model) -> torch.nn.Parameter:
+    names = [name for name, _ in model.named_parameters() if name.endswith("_tokens.weight")]
+    return model.get_parameter(*names)
+
+
 def row(model: Model, word: str) -> list[float]:
     """Returns the vector of a word that a reader's `tokens` indexer leaves as it is."""
-    (weight,) = (
-        parameter
-        for name, parameter in model.named_parameters()
-        if name.endswith("token_embedder_tokens.weight")
-    )
-    return weight[model.vocab.get_token_index(word)].tolist()
+    return vectors_of(model)[model.vocab.get_token_index(word)].tolist()
 
 
 @every_task
@@ -79,18 +79,11 @@ def test_learned_vectors_are_of_words_that_the_training_text_repeats(
     model = built(task_config(task, tmp_path), tmp_path / "model")
 
     known = set(words(model.vocab))
-    assert {"the", "owl", "saw", "and"} <= known <= {"the", "owl", "saw", "and", ",", "."}
+    assert known - {",", "."} == {"the", "owl", "saw", "and"}
     assert row(model, "quokka") == row(model, "heron") == row(model, "@@UNKNOWN@@")
-
-
-@every_task
-def test_words_of_the_validation_text_are_not_in_the_vocabulary_with_min_count_1(
-    task: str, tmp_path: Path
-) -> None:
-    model = built(task_config(task, tmp_path, "{ min_count: 1 }"), tmp_path / "model")
-
-    known = words(model.vocab)
-    assert "heron" in known and "quokka" not in known
+    # The words of the validation text are not counted.
+    model = built(task_config(task, tmp_path, "{ min_count: 1 }"), tmp_path / "another")
+    assert set(words(model.vocab)) - known - {",", "."} == {"heron"}
 
 
 @pytest.mark.parametrize(
@@ -105,12 +98,9 @@ def test_every_task_has_a_least_count_that_trains_the_unknown_word(
 
     assert learned["vocabulary"]["min_count"]["tokens"] == min_count
     assert changed["vocabulary"]["min_count"]["tokens"] == 7
-
-
-def test_sst_counts_words_of_whole_sentences_twice_at_least() -> None:
-    sentences = config("sst", "baseline", "{ min_phrase_tokens: null }")
-
-    assert sentences["vocabulary"]["min_count"] == {"tokens": 2}
+    if task == "sst":
+        whole_sentences = config("sst", "baseline", "{ min_phrase_tokens: null }")
+        assert whole_sentences["vocabulary"]["min_count"] == {"tokens": 2}
 
 
 @every_task
@@ -144,11 +134,9 @@ def test_words_that_a_file_adds_are_its_first_ones_and_are_trained_as_the_config
     model = built(task_config(task, tmp_path, from_vectors, change), tmp_path / "model")
 
     known = words(model.vocab)
-    added = set(known) - {"the", "owl", "saw", "and", ",", "."}
-    assert added == set(more)
+    assert sorted(set(known) - {"the", "owl", "saw", "and", ",", "."}) == sorted(more)
     assert len(known) == len(set(known))
-    (weight,) = (p for n, p in model.named_parameters() if n.endswith("tokens.weight"))
-    assert weight.requires_grad == trainable
+    assert vectors_of(model).requires_grad == trainable
 
 
 @pytest.mark.parametrize("path", ["data/matrix.hdf5", "data/matrix.h5"])
@@ -211,13 +199,8 @@ def test_glove_6b_is_read_packed_frozen_and_in_lower_case(
 
     model = built(task_config(task, tmp_path, named), tmp_path / "model")
 
-    (weight,) = (
-        parameter
-        for name, parameter in model.named_parameters()
-        if name.endswith("token_embedder_tokens.weight")
-    )
     indexer = config(task, "baseline", "{ word_vectors: 'glove.6B.100d' }")["dataset_reader"]
-    assert not weight.requires_grad
+    assert not vectors_of(model).requires_grad
     assert row(model, "quokka") == VECTORS["quokka"]
     assert set(words(model.vocab)) == set(VECTORS)
     assert indexer["token_indexers"]["tokens"]["type"] == "elmo_known_case_id"

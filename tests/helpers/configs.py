@@ -68,6 +68,15 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     return {path[1:]: value}
 
 
+def number_at(path: str, value: Any) -> Any:
+    """Returns what a config has at a dotted path, or `None` if it has nothing there."""
+    for key in path.split("."):
+        if value is None:
+            return None
+        value = value[int(key)] if isinstance(value, list) else value.get(key)
+    return value
+
+
 def differences(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
     """Returns the dotted paths at which two configs differ."""
     first, second = leaves(one), leaves(other)
