@@ -133,12 +133,9 @@ def make_copy(folder: Path) -> None:
         library.write_text(re.sub(r"batch_size:: \d+", "batch_size:: 2", text), encoding="utf-8")
     (folder / "runs").mkdir()
     for fixture, paths in _STAND_INS.items():
-        text = (ROOT / "fixtures" / fixture).read_text(encoding="utf-8")
-        # The official file is one line too, which a predictor needs.
-        compact = json.dumps(json.loads(text)) if fixture.endswith(".json") else text
         for path in map(folder.joinpath, paths.split()):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(compact, encoding="utf-8")
+            path.write_bytes((ROOT / "fixtures" / fixture).read_bytes())
     reviews = (ROOT / "fixtures" / "imdb.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [f"{review['label']}\t{review['text']}" for review in map(json.loads, reviews)]
     (folder / "data" / "movie-reviews").mkdir()

@@ -1,12 +1,11 @@
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 import numpy
 import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
-from allennlp.data.fields import MetadataField, MultiLabelField, TextField
-from allennlp.data.tokenizers import Token
+from allennlp.data.fields import MetadataField, MultiLabelField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
@@ -66,11 +65,6 @@ class ClassifyPredictor(LabelPredictor):
             size = self._model.vocab.get_vocab_size(SEVERAL)
             labels = MultiLabelField(chosen.tolist(), SEVERAL, skip_indexing=True, num_labels=size)
             labelled.add_field("label", labels)
-        for text, sentences in _texts(labelled):
-            tokens = iter(text.tokens)
-            for index, sentence in enumerate(sentences):
-                for token in islice(tokens, len(sentence)):
-                    token.type_id = index
         return [labelled]
 
     def get_gradients(
@@ -78,24 +72,17 @@ class ClassifyPredictor(LabelPredictor):
     ) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
         # Attackers of AllenNLP change tokens, and the model reads the sentences in the metadata.
         for instance in instances:
-            texts = [_cut(text.tokens, sentences) for text, sentences in _texts(instance)]
-            instance.add_field("metadata", MetadataField({"sentences": texts}))
+            fields = [instance[name] for name in TEXT_FIELDS if name in instance.fields]
+            texts = [[token.text for token in field] for field in fields]  # type: ignore
+            sentences = instance["metadata"]["sentences"]  # type: ignore
+            metadata = {"sentences": list(map(_cut, texts, sentences))}
+            instance.add_field("metadata", MetadataField(metadata))
         return super().get_gradients(instances)
 
 
-def _texts(instance: Instance) -> list[tuple[TextField, list[list[str]]]]:
-    """Returns the field of each text and the words of its sentences."""
-    fields = [instance[name] for name in TEXT_FIELDS if name in instance.fields]
-    return list(zip(fields, instance["metadata"]["sentences"]))  # type: ignore
-
-
-def _cut(tokens: list[Token], sentences: list[list[str]]) -> list[list[str]]:
-    """
-    Cuts the changed tokens of a text into sentences. `sentences` has the words of each sentence
-    before the change.
-    """
-    if len(tokens) == sum(map(len, sentences)):
-        words = iter([token.text for token in tokens])
-        return [list(islice(words, len(sentence))) for sentence in sentences]
-    by_sentence = groupby(tokens, key=lambda token: token.type_id)
-    return [[token.text for token in group] for _, group in by_sentence]
+def _cut(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
+    """Cuts words like the sentences. If there are fewer words, they become one sentence."""
+    if len(words) < sum(map(len, sentences)):
+        return [words]
+    rest = iter(words)
+    return [list(islice(rest, len(sentence))) for sentence in sentences]

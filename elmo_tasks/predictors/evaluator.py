@@ -19,9 +19,9 @@ _GROUP = 32
 class ElmoEvaluator(SimpleEvaluator):
     """
     Evaluates as AllenNLP's evaluator does. The file of predictions has a line for each batch, as
-    AllenNLP writes it, unless the model's predictor has `answers_instances`. Then it has a line for
-    each instance, in the order of the data file, with the answer that `elmo-tasks predict` gives.
-    This takes a second pass over the data.
+    AllenNLP writes it, unless the model's predictor has a `task`. Then it has a line for each
+    instance, in the order of the data file, with the answer that `elmo-tasks predict` gives. This
+    takes a second pass over the data.
 
     The metrics are logged, because `elmo-tasks evaluate` shows them only in a progress bar.
 
@@ -39,7 +39,7 @@ class ElmoEvaluator(SimpleEvaluator):
     ) -> dict[str, Any]:
         """Evaluates a model, and returns its metrics. The parameters are those of `Evaluator`."""
         kind = predictor_of(model)
-        has_answers = kind is not None and kind.answers_instances
+        has_answers = kind is not None and kind.task is not None
         answers_lines = predictions_output_file is not None and has_answers
         # A loader may shuffle its own list of the instances.
         instances = list(data_loader.iter_instances()) if answers_lines else []

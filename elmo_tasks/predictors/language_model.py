@@ -28,19 +28,12 @@ class LanguageModelPredictor(TextPredictor):
       direction, and of its beginning in the backward direction;
     - `forward_perplexity`, the end included, and `backward_perplexity`, the beginning included.
 
-    If the input also has `"place": 3, "top_k": 5`, the answer also has `best`: the 5 most probable
-    words at index 3. The word of the sentence at this index does not matter. `best` has words for
-    `forward`, for `backward` and for `both`, the normalised product of the two distributions.
-    `top_k` is 10 by default. In text, an answer is both perplexities and the tokens.
+    In text, an answer is both perplexities and the tokens.
 
     Registered as a `Predictor` with name "elmo_language_model".
     """
 
     _model: ElmoLanguageModel
-    input_names = ("sentence",)
-    other_names = ("tokens", "place", "top_k")
-    # Instances of an evaluation may be windows of a running text, and so no sentences.
-    answers_instances = False
 
     def readable(self, answer: JsonDict) -> list[str]:
         perplexities = answer["forward_perplexity"], answer["backward_perplexity"]
@@ -50,19 +43,7 @@ class LanguageModelPredictor(TextPredictor):
         found = [
             sentence_input(each, lambda text: list(map(Token, text.split()))) for each in inputs
         ]
-        words = [[token.ensure_text() for token in each.tokens] for each in found]
-        # The class of unknown words is no word.
-        num_words = self._model.softmax.num_classes - 1
-        places = [_place(each, len(some), num_words) for each, some in zip(inputs, words)]
-        answers = self._answers(words)
-        for answer, place in zip(answers, places):
-            if place is not None:
-                best = self._language_model.fill(answer["tokens"], *place)
-                answer["best"] = {
-                    direction: [{"word": word, "probability": share} for word, share in likely]
-                    for direction, likely in best.items()
-                }
-        return answers
+        return self._answers([[token.ensure_text() for token in each.tokens] for each in found])
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         # The first and the last token are the boundaries.
@@ -100,23 +81,3 @@ def softmax_of(model: ElmoLanguageModel) -> Softmax:
         model.softmax.weight.detach(),
         model.softmax.bias.detach().squeeze(1),
     )
-
-
-def _place(inputs: JsonDict, length: int, num_words: int) -> tuple[int, int] | None:
-    """Returns the index for which an input asks the best words, and their number."""
-    if "place" not in inputs:
-        if "top_k" in inputs:
-            raise ValueError(f"top_k needs a place, the index of a word: {inputs!r:.200}")
-        return None
-    index, top_k = inputs["place"], inputs.get("top_k", min(10, num_words))
-    if type(index) is not int or not 0 <= index < length:
-        raise ValueError(
-            f"place must be the index of a word, from 0 to {length - 1}, but is {index!r} in "
-            f"{inputs!r}"
-        )
-    if type(top_k) is not int or not 1 <= top_k <= num_words:
-        raise ValueError(
-            f"top_k must be from 1 to {num_words}, the size of the vocabulary, but is {top_k!r} in "
-            f"{inputs!r}"
-        )
-    return index, top_k

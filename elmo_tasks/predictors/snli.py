@@ -30,6 +30,7 @@ class SnliPredictor(LabelPredictor):
     """
 
     input_names = ("premise", "hypothesis")
+    other_names = ()
     token_names = ("premise_tokens", "hypothesis_tokens")
     task = Task(
         "snli",

@@ -39,7 +39,6 @@ class SrlPredictor(TextPredictor):
         predicates. Inputs that need more raise `ValueError`. By default there is no limit.
     """
 
-    input_names = ("sentence",)
     other_names = ("tokens", "predicates")
     task = Task(
         "srl",

@@ -1,8 +1,5 @@
-from allennlp.common.util import JsonDict
-from allennlp.data import Instance
 from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.label_predictor import LabelPredictor
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.readers.sst import CLASSES
@@ -18,8 +15,6 @@ class SstPredictor(LabelPredictor):
     Registered as a `Predictor` with name "elmo_sst".
     """
 
-    input_names = ("sentence",)
-    other_names = ("tokens",)
     task = Task(
         "sst",
         "SST",
@@ -35,7 +30,3 @@ class SstPredictor(LabelPredictor):
         explained=True,
         classes=CLASSES["5-class"],
     )
-
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize).tokens
-        return self._dataset_reader.text_to_instance(tokens)

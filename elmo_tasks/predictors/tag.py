@@ -5,11 +5,9 @@ from allennlp.data import Instance
 from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.answers import one_line
-from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.label_fields import TagsField
-from elmo_tasks.readers.tag import TagReader
 
 
 @Predictor.register("elmo_tag")
@@ -25,7 +23,6 @@ class TagPredictor(TextPredictor):
     Registered as a `Predictor` with name "elmo_tag".
     """
 
-    input_names = ("sentence",)
     other_names = ("tokens", "text")
     task = Task(
         "tag",
@@ -35,7 +32,6 @@ class TagPredictor(TextPredictor):
         compared="tags",
         explained=True,
     )
-    _dataset_reader: TagReader
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         return {name: output[name] for name in ("tokens", "tags", "probabilities")}
@@ -54,8 +50,3 @@ class TagPredictor(TextPredictor):
             one = [tag if index == other else "O" for other, tag in enumerate(tags)]
             each.add_field("tags", TagsField(one, each["tokens"]), self._model.vocab)
         return labelled
-
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        reader = self._dataset_reader
-        tokens = sentence_input(json_dict, reader.tokenizer.tokenize).tokens
-        return reader.text_to_instance(tokens)

@@ -1,11 +1,9 @@
-import inspect
 import sys
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import torch
-from allennlp.common import Tqdm
 from allennlp.common.util import JsonDict, sanitize
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import TextField
@@ -16,9 +14,10 @@ from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
-from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
+from elmo_tasks.common.spelling import did_you_mean, listed
 from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.answers import as_json, with_fields
+from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through
 from elmo_tasks.predictors.task import Task
 
@@ -28,9 +27,6 @@ FORMATS = ("json", "text")
 # `predicate` is misspelt (0.95 with `predicates`), but `gender` is not (0.73 with `genre`).
 _MISSPELT = 0.9
 
-# A bar shows the progress if there are at least this many instances.
-_MANY = 256
-
 
 class TextPredictor(Predictor):
     """
@@ -38,6 +34,8 @@ class TextPredictor(Predictor):
     (see `read_inputs`), and they can answer in text for people. An answer begins with the further
     fields of its input, which the predictor does not read, such as an id. If the answer has a field
     of the same name, the field of the input becomes `input_NAME`.
+
+    An input is a sentence (see `sentence_input`), unless a subclass has other names.
 
     # Parameters
 
@@ -52,16 +50,17 @@ class TextPredictor(Predictor):
 
     # Raises
 
-    `ConfigurationError`: The predictor has no such parameter.
+    `ConfigurationError`: The predictor has no such parameter, or the model is of another task.
     """
 
-    # The fields with the texts of an input. A subclass sets them.
-    input_names: tuple[str, ...]
+    # The fields with the texts of an input.
+    input_names: tuple[str, ...] = ("sentence",)
 
     # Other fields that the predictor reads, in place of the texts or in addition.
-    other_names: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ("tokens",)
 
-    # What the page and error reports are told of the task.
+    # What the page and error reports are told of the task. `elmo-tasks evaluate` writes an answer
+    # for each instance if there is one.
     task: Task | None = None
 
     # The most tokens that the model reads at a time, padding included. A longer text is a batch of
@@ -70,9 +69,6 @@ class TextPredictor(Predictor):
 
     # Whether the model reads the sentences of a text one by one, as rows of a batch.
     reads_documents = False
-
-    # Whether `elmo-tasks evaluate` writes an answer of this predictor for each instance.
-    answers_instances = True
 
     def __init__(
         self,
@@ -84,7 +80,8 @@ class TextPredictor(Predictor):
         split: bool = False,
         **unknown: Any,
     ) -> None:
-        _check_parameters(type(self), unknown)
+        if unknown:
+            raise ConfigurationError(f"{_name(type(self))} has no parameter {listed(unknown)}")
         _check_model(type(self), model)
         super().__init__(model, dataset_reader, frozen)
         if format is not None:
@@ -129,17 +126,14 @@ class TextPredictor(Predictor):
     def outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
         """Returns the outputs of the model for instances, which it reads in batches."""
         outputs: list[dict[str, Any]] = [{} for _ in instances]
-        silent = len(instances) < _MANY
-        with Tqdm.tqdm(total=len(instances), disable=silent, leave=False) as progress:
-            for indices in batches_by_length(list(map(_length, instances)), self.max_tokens):
-                batch = [instances[index] for index in indices]
-                for instance in batch:
-                    self._dataset_reader.apply_token_indexers(instance)
-                for index, output in zip(indices, self.forward(batch), strict=True):
-                    # In a batch of one, AllenNLP takes the loss for an output of the instance.
-                    output.pop("loss", None)
-                    outputs[index] = output
-                progress.update(len(batch))
+        for indices in batches_by_length(list(map(_length, instances)), self.max_tokens):
+            batch = [instances[index] for index in indices]
+            for instance in batch:
+                self._dataset_reader.apply_token_indexers(instance)
+            for index, output in zip(indices, self.forward(batch), strict=True):
+                # In a batch of one, AllenNLP takes the loss for an output of the instance.
+                output.pop("loss", None)
+                outputs[index] = output
         return outputs
 
     def forward(self, batch: list[Instance]) -> list[dict[str, Any]]:
@@ -184,6 +178,12 @@ class TextPredictor(Predictor):
         """Formats an answer as lines of text."""
         raise NotImplementedError
 
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
+        instance = self._dataset_reader.text_to_instance(tokens)
+        instance["metadata"].metadata["sentence"] = text
+        return instance
+
 
 def _length(instance: Instance) -> int:
     """Returns the number of tokens of the longest text."""
@@ -198,20 +198,6 @@ def predictor_of(model: Model) -> type[TextPredictor] | None:
         return None
     kind = Predictor.by_name(name)
     return kind if issubclass(kind, TextPredictor) else None
-
-
-def _check_parameters(kind: type[TextPredictor], unknown: dict[str, Any]) -> None:
-    known = {
-        name
-        for parent in kind.__mro__
-        if issubclass(parent, TextPredictor)
-        for name, parameter in inspect.signature(parent).parameters.items()
-        if parameter.kind is not parameter.VAR_KEYWORD
-    } - {"model", "dataset_reader", "frozen"}
-    for name in unknown:
-        raise ConfigurationError(
-            f"{_name(kind)} has no parameter {name!r}{nearest_or_all(name, sorted(known))}"
-        )
 
 
 def _check_model(kind: type[TextPredictor], model: Model) -> None:

@@ -67,11 +67,6 @@ class Answering:
     async def _answered(self, request: Request, predict: Predict, max_words: int) -> Response:
         inputs = await self._inputs(request, max_words)
         several = inputs if isinstance(inputs, list) else [inputs]
-        if any(isinstance(each, dict) and "data" in each for each in several):
-            reason = (
-                "a whole file is answered by `elmo-tasks predict`; give its questions in a list"
-            )
-            raise HTTPException(422, reason)
         start = time.perf_counter()
         try:
             answers = await self._worker.answer(predict, several, request.is_disconnected)

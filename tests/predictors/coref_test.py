@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -6,23 +5,17 @@ from allennlp.data import Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
-import elmo_tasks
 from elmo_tasks.modules.antecedent_choice import CorefMention
 from elmo_tasks.predictors.coref import CorefPredictor
-from elmo_tasks.publish.publish import publish
 from tests.helpers.archives import task_model
 
 TEXT = "The baker opened her shop in Lisbon.\n\n She sold bread there until it closed."
 
 
 @pytest.fixture(scope="module")
-def archive_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return task_model(tmp_path_factory.mktemp("coref"), "coref", "both")
-
-
-@pytest.fixture(scope="module")
-def predictor(archive_path: Path) -> CorefPredictor:
-    return Predictor.from_archive(load_archive(archive_path))  # type: ignore
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> CorefPredictor:
+    archive = task_model(tmp_path_factory.mktemp("coref"), "coref", "both")
+    return Predictor.from_archive(load_archive(archive))  # type: ignore
 
 
 def test_clusters_have_sentences_tokens_characters_and_antecedents(
@@ -75,15 +68,3 @@ def test_documents_of_a_call_are_read_a_few_words_at_a_time(
 
     assert [answer["document"] for answer in answers] == texts
     assert sizes == [[16], [8, 5], [2]]
-
-
-def test_python_answers_with_the_archive_and_the_packed_model(
-    archive_path: Path, tmp_path: Path
-) -> None:
-    publish(archive_path, tmp_path / "packed")
-
-    answer = elmo_tasks.load(archive_path).predict(TEXT)
-    packed = elmo_tasks.load(tmp_path / "packed").predict(TEXT)
-
-    assert answer.document == packed.document == TEXT
-    assert answer.sentences == packed.sentences

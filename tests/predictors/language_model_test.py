@@ -58,28 +58,10 @@ def test_perplexities_are_the_metrics_of_the_sentence(predictor: LanguageModelPr
     predictor._dataset_reader.apply_token_indexers(instance)
     model.get_metrics(reset=True)
 
-    answer = predictor.predict_json({"sentence": SENTENCE, "place": 1})
+    answer = predictor.predict_json({"sentence": SENTENCE})
 
     assert set(model.get_metrics().values()) == {1}
     model.forward_on_instance(instance)
     metrics = model.get_metrics(reset=True)
     for name in ("forward_perplexity", "backward_perplexity"):
         assert answer[name] == pytest.approx(metrics[name], rel=1e-5)
-
-
-def test_the_best_words_of_a_place_are_those_of_the_language_model(
-    predictor: LanguageModelPredictor, scorer: LanguageModel
-) -> None:
-    num_words = predictor._model.softmax.num_classes - 1
-    inputs = {"tokens": SENTENCE.split(), "place": 2}
-
-    default = predictor.predict_json(inputs)["best"]
-    every = predictor.predict_json({**inputs, "top_k": num_words})["best"]
-    other = predictor.predict_json({**inputs, "tokens": "the old x saw a zebra".split()})["best"]
-
-    # A place does not see its own word.
-    assert other == default
-    expected = scorer.fill(SENTENCE.split(), 2, num_words)
-    for direction, words in expected.items():
-        assert every[direction] == [{"word": word, "probability": share} for word, share in words]
-        assert default[direction] == every[direction][:10]

@@ -9,7 +9,6 @@ PAIRS = [
     {"premise": "A girl feeds two ducks.", "hypothesis": "She isn't asleep."},
     {"premise": "Rain.", "hypothesis": "It rains on all of the old town since noon."},
 ]
-CLASSES = {"entailment", "neutral", "contradiction"}
 
 
 def test_an_answer_has_its_tokens_and_on_request_their_attention(
@@ -23,9 +22,6 @@ def test_an_answer_has_its_tokens_and_on_request_their_attention(
     assert answers[0]["premise_tokens"] == ["A", "girl", "feeds", "two", "ducks", "."]
     assert answers[0]["hypothesis_tokens"] == ["She", "is", "n't", "asleep", "."]
     for answer, pair in zip(answers, PAIRS, strict=True):
-        assert set(answer["probabilities"]) == CLASSES
-        assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
-        assert answer["label"] == max(CLASSES, key=answer["probabilities"].__getitem__)
         p, h = len(answer["premise_tokens"]), len(answer["hypothesis_tokens"])
         for name, shape in (("premise_attention", (p, h)), ("hypothesis_attention", (h, p))):
             attention = torch.tensor(answer[name])

@@ -1,4 +1,3 @@
-import json
 from typing import Any
 
 import pytest
@@ -7,10 +6,9 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.modules import attention
 from elmo_tasks.predictors.squad import SquadPredictor
-from tests.helpers.archives import ROOT, task_model
+from tests.helpers.archives import task_model
 from tests.helpers.largest_tensor import LargestTensor
 
-FILE = json.loads((ROOT / "fixtures" / "squad.json").read_text(encoding="utf-8"))
 PASSAGE = "The  café-bar\u00a0opened in 1998 🍲 on Mill Street."
 QUESTION = {"passage": PASSAGE, "question": "When did it open?"}
 
@@ -70,47 +68,6 @@ def test_attention_is_given_where_it_is_asked_for(predictor: SquadPredictor) -> 
         for weights in answer["attention"]:
             assert len(weights) == len(answer["question_tokens"])
             assert sum(weights) == pytest.approx(1, abs=1e-5)
-
-
-def test_files_of_questions_and_questions_stand_beside_each_other(
-    predictor: SquadPredictor,
-) -> None:
-    asked = [
-        (qa["id"], {"passage": paragraph["context"], "question": qa["question"]})
-        for article in FILE["data"]
-        for paragraph in article["paragraphs"]
-        for qa in paragraph["qas"]
-    ]
-
-    single, file, again = predictor.predict_batch_json([QUESTION, FILE, QUESTION])
-    official = with_settings(predictor, official=True).predict_json({**FILE, "version": "1.1"})
-
-    assert list(file) == [id for id, _ in asked] and len(file) == 13
-    assert official == {id: answer["answer"] for id, answer in file.items()}
-    for answer, inputs in zip([single, *file.values(), again], [QUESTION, *dict(asked).values()]):
-        alone = predictor.predict_json(inputs)
-        assert list(answer) == list(alone) and answer["answer"] == alone["answer"]
-        assert answer["probability"] == pytest.approx(alone["probability"], rel=1e-4)
-
-
-@pytest.mark.parametrize("official", [False, True])
-def test_an_id_may_be_the_name_of_a_field(predictor: SquadPredictor, official: bool) -> None:
-    questions = [{"id": id, "question": QUESTION["question"]} for id in ("best", "answer")]
-    file = {"data": [{"paragraphs": [{"context": PASSAGE, "qas": questions}]}]}
-
-    lines = predictor.readable(with_settings(predictor, official=official).predict_json(file))
-
-    line, again = predictor.readable(predictor.predict_json(QUESTION)) * 2
-    assert lines == ([line.split("\t")[0]] * 2 if official else [line, again])
-
-
-def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> None:
-    first, second = json.dumps(FILE, indent=1).splitlines()[:2]
-
-    for line in (first, second):
-        with pytest.raises(ValueError, match="as JSON on one line.* run `python -m json.tool"):
-            predictor.load_line(f"{line}\n")
-    assert predictor.load_line(json.dumps(FILE)) == FILE
 
 
 def test_a_long_passage_is_read_without_the_scores_of_all_pairs_at_once(

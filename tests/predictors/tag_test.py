@@ -1,6 +1,3 @@
-import json
-from pathlib import Path
-
 import pytest
 from allennlp.models import Archive, load_archive
 from allennlp.predictors import Predictor
@@ -8,12 +5,9 @@ from allennlp.predictors import Predictor
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
-from elmo_tasks.in_allennlp.predict_command import answers_to_file
 from tests.helpers.archives import ROOT, task_model
 
 FIXTURE = ROOT / "fixtures" / "tag.conllu"
-WORDS = "The ferry left at noon .".split()
-DATA = [{"text": "Marta left.", "spans": []}, {"tokens": WORDS, "tags": WORDS, "text": "x"}]
 
 
 @pytest.fixture(scope="module")
@@ -25,27 +19,6 @@ def tags(tmp_path_factory: pytest.TempPathFactory) -> Archive:
 def spans(tmp_path_factory: pytest.TempPathFactory) -> Archive:
     change = "{ column: 'misc', spans: true }"
     return load_archive(task_model(tmp_path_factory.mktemp("spans"), "tag", "baseline", change))
-
-
-def predicted(archive: Archive, path: Path) -> list[str]:
-    predictor = Predictor.from_archive(archive)
-    lines = "".join(answers_to_file(predictor, str(path), 4)).splitlines()
-    return [line for line in lines if line]
-
-
-@pytest.mark.parametrize("name", ["tags", "spans"])
-def test_json_lines_with_tags_are_answered(
-    name: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-) -> None:
-    path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in DATA))
-
-    answers = list(map(json.loads, predicted(request.getfixturevalue(name), path)))
-
-    assert [answer["tokens"] for answer in answers] == [["Marta", "left", "."], WORDS]
-    assert [len(answer["tags"]) for answer in answers] == [3, 6]
 
 
 def test_a_model_of_spans_is_one_of_entities(spans: Archive) -> None:

@@ -108,12 +108,6 @@ PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates"
             422,
             "details in the query is 'maybe': .*boolean",
         ),
-        (
-            "/predict/squad",
-            '{"data": []}',
-            422,
-            "a whole file is answered by `elmo-tasks predict`",
-        ),
         ("/predict/srl", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
         ("/layers", '{"sentence": ""}', 422, "there is no word in the sentence"),
         ("/words", '{"sentence": ""}', 422, "there is no word in the sentence"),
