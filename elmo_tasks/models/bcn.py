@@ -1,16 +1,14 @@
 from typing import Any, Union
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Maxout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
-from allennlp.training.metrics import CategoricalAccuracy
 
 from elmo_tasks.common.errors import check_choice
-from elmo_tasks.models.label_probabilities import label_probabilities
+from elmo_tasks.models.classifier import Classifier
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
@@ -20,7 +18,7 @@ OUTPUT_PLACES = ("encoder", "integrator")
 
 
 @Model.register("elmo_bcn")
-class Bcn(Model):
+class Bcn(Classifier):
     """
     The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in Peters
     et al. 2018, supplement A.8. A biLSTM encodes a sentence, which then attends to itself. A second
@@ -70,7 +68,6 @@ class Bcn(Model):
         self.pool_score = torch.nn.Linear(self._output_dim("integrator"), 1, bias=False)
         use_products(feedforward)
         self._check_dimensions()
-        self.accuracy = CategoricalAccuracy()
         initializer(self)
 
     def forward(
@@ -88,8 +85,7 @@ class Bcn(Model):
 
         # Returns
 
-        `logits` and `class_probabilities`, both of shape (batch, classes); `tokens`, if metadata is
-        given; the scalar `loss`, if labels are given.
+        The outputs of `Classifier`; `tokens`, if metadata is given.
         """
         (text,) = self.text_embedder(tokens)
         # Shape: (batch, length, encoder width)
@@ -102,21 +98,10 @@ class Bcn(Model):
         y = self._extend("integrator", text, h)
         # Shape: (batch, classes)
         logits = self.classifier(self.dropout(self._pool(y, text.mask)))
-        output = {"logits": logits, "class_probabilities": torch.softmax(logits, dim=-1)}
+        output = self.classified(logits, label)
         if metadata is not None:
             output["tokens"] = [sentence["tokens"] for sentence in metadata]
-        if label is not None:
-            output["loss"] = torch.nn.functional.cross_entropy(logits, label)
-            self.accuracy(logits, label)
         return output
-
-    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """Adds the `label` and the `probabilities` of each sentence."""
-        return label_probabilities(self.vocab, output_dict)
-
-    def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        accuracy = self.accuracy.get_metric(reset)
-        return {"accuracy": accuracy, **self.text_embedder.mix_metrics()}
 
     def _extend(self, layer: str, text: EmbeddedText, h: torch.Tensor) -> torch.Tensor:
         return text.extend(h) if layer == self.output_place else h
@@ -127,9 +112,7 @@ class Bcn(Model):
         return getattr(self, layer).get_output_dim() + elmo_dim
 
     def _pool(self, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """
-        Pools the tokens by maximum, minimum, mean and self-attention: shape (batch, 4 * y_dim).
-        """
+        """Pools by maximum, minimum, mean and self-attention: shape (batch, 4 * y_dim)."""
         # Shape: (batch, length, 1)
         tokens = mask.unsqueeze(-1)
         scores = self.pool_score(y).squeeze(-1)
@@ -151,22 +134,15 @@ class Bcn(Model):
         check_input("encoder", self.encoder, hidden, "output of feedforward")
         check_input("integrator", self.integrator, 3 * x_dim, f"3 * x, {joined}")
         check_input("classifier", self.classifier, 4 * y_dim, f"4 * output of integrator, {joined}")
-        check_dimensions_match(
-            self.classifier.get_output_dim(),
-            self.vocab.get_vocab_size("labels"),
-            "output of classifier",
-            "number of classes in the data",
-        )
+        self.check_classes(self.classifier)
 
 
 def _attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
     Computes, for each token, the mean of its sentence's tokens, weighted by the softmax of its
     scores in A = X X^T: shape (batch, length, x_dim).
-
-    The scores of padding are set to the smallest number of the dtype, not to zero, because zeros
-    would be the largest scores if all scores of the words are far below zero.
     """
+    # Zeros at padding would be the largest scores if those of the words are far below zero.
     # Shape: (batch, length of the queries, length of the keys)
     scores = x.bmm(x.transpose(1, 2))
     attention = masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)

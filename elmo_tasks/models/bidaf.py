@@ -18,21 +18,14 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
 class SpanScores(NamedTuple):
-    """
-    The scores of a batch of questions.
+    """The scores of a batch of questions."""
 
-    # Parameters
-
-    start_logits, end_logits: Shape (batch, passage length), with the dtype's smallest number at
-        padding.
-    attention: Shape (batch, passage length, question length): the weights by which each token of
-        the passage attends to the question.
-    mask (`torch.BoolTensor`): Shape (batch, passage length).
-    """
-
+    # Shape: (batch, passage length), with the dtype's smallest number at padding
     start_logits: torch.Tensor
     end_logits: torch.Tensor
+    # Shape: (batch, passage length, question length), whose last axis sums to 1
     attention: torch.Tensor
+    # Shape: (batch, passage length)
     mask: torch.Tensor
 
 
@@ -130,9 +123,8 @@ class Bidaf(Model):
             "best_span": spans,
         }
         if span_start is not None and span_end is not None:
-            output["loss"] = cross_entropy(
-                scores.start_logits, span_start.squeeze(-1)
-            ) + cross_entropy(scores.end_logits, span_end.squeeze(-1))
+            losses = map(cross_entropy, scores[:2], (span_start.squeeze(-1), span_end.squeeze(-1)))
+            output["loss"] = sum(losses)
         if metadata is not None:
             output["id"] = [about["id"] for about in metadata]
             output["answer"] = [
@@ -143,7 +135,6 @@ class Bidaf(Model):
         return output
 
     def score(self, question: TextFieldTensors, passage: TextFieldTensors) -> SpanScores:
-        """Computes the logits of start and end, and the attention, for a batch."""
         q, p = self.text_embedder(question, passage)
         # Shapes: (batch, question length, h_dim) and (batch, passage length, h_dim)
         q_h, p_h = (text.extend(self._encode(self.encoder, text.x, text.mask)) for text in (q, p))

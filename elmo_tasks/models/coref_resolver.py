@@ -153,14 +153,10 @@ class CorefResolver(Model):
         return {**output_dict, "clusters": _clusters(output_dict)}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """
-        Returns precision, recall and F1 as the official scorer of CoNLL-2012 computes them, and the
-        mean of the three F1. In training, the scores count only the runs that were read.
-        """
+        """Returns the scores of CoNLL-2012; in training, of the sentences that were read."""
         return {**self.coref.get_metric(reset), **self.text_embedder.mix_metrics()}
 
     def _run(self, about: dict[str, Any]) -> DocumentRun:
-        """Returns the run of sentences of a document that the model reads."""
         run = DocumentRun.of(about["sentences"], about["speakers"], about.get("clusters"))
         num_more = len(run.lengths) - self.max_training_sentences
         if not self.training or num_more <= 0:
@@ -172,9 +168,7 @@ class CorefResolver(Model):
         self, tokens: TextFieldTensors, runs: list[DocumentRun]
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yields x and h of each run, shapes (words, x_dim) and (words, h_dim)."""
-        parts = [
-            self._embed(sentences) for sentences in sentence_batches(tokens, runs, _MAX_TOKENS)
-        ]
+        parts = map(self._embed, sentence_batches(tokens, runs, _MAX_TOKENS))
         x, h = (torch.cat(each) for each in zip(*parts))
         sizes = [sum(run.lengths) for run in runs]
         return zip(x.split(sizes), h.split(sizes))

@@ -9,8 +9,8 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from allennlp.nn import InitializerApplicator
 
 from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError
-from elmo_tasks.common.spelling import listed
 from elmo_tasks.metrics.span_f1 import SpanF1
+from elmo_tasks.models.tagger import Tagger
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
@@ -18,15 +18,7 @@ from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_t
 
 
 class TagPath(NamedTuple):
-    """
-    A sequence of tags of one sentence.
-
-    # Parameters
-
-    tags: A tag for each token.
-    entities: The entities that the tags encode.
-    probability: The probability of the path among all paths that the tagging scheme allows.
-    """
+    """The tags of a sentence, their entities, and their probability among all allowed tags."""
 
     tags: list[str]
     entities: list[Entity]
@@ -34,7 +26,7 @@ class TagPath(NamedTuple):
 
 
 @Model.register("elmo_crf_tagger")
-class CrfTagger(Model):
+class CrfTagger(Tagger):
     """
     A tagger of named entities with biLSTMs and a conditional random field, as in Peters et al.
     2018, supplement A.7. The tags of a sentence are chosen jointly, among the sequences that the
@@ -70,13 +62,12 @@ class CrfTagger(Model):
         self.encoders = torch.nn.ModuleList(encoders)
         self.dropout = InputVariationalDropout(dropout)
         self._check_dimensions()
-        self.tag_names = vocab.get_index_to_token_vocabulary("labels")
-        self.scheme = "BIOUL" if has_ends(self.tag_names.values()) else "BIO"
+        self.scheme = "BIOUL" if has_ends(self.tag_names) else "BIO"
         output_dim = encoders[-1].get_output_dim() + text_embedder.get_elmo_dim()
         self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
         self.crf = ConditionalRandomField(
             len(self.tag_names),
-            allowed_transitions(self.scheme, self.tag_names),
+            allowed_transitions(self.scheme, dict(enumerate(self.tag_names))),
             include_start_end_transitions=False,
         )
         self.span_f1 = SpanF1(vocab, "labels", label_encoding=self.scheme)
@@ -122,15 +113,14 @@ class CrfTagger(Model):
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each sentence `tags`, the names of its tags; `entities`, a list of `Entity`; and
-        `confidences`, a probability for each entity: the marginal probability that exactly these
-        tokens are an entity of this type, summed over all tags of the other tokens.
+        `confidences`, the marginal probability of each entity (see `CrfPaths`).
 
         Raises `ValueError` if a logit is not finite: no path is then the best.
         """
         if not output_dict["logits"].isfinite().all():
             raise ValueError(NOT_FINITE)
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
-        tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
+        tags = self.names_of(best_tags, mask)
         entities = [read_entities(row, self.scheme) for row in tags]
         paths = CrfPaths(self.crf, output_dict["logits"].double(), mask)
         confidences = paths.span_probabilities(best_tags, entities, self._is_inside())
@@ -138,65 +128,33 @@ class CrfTagger(Model):
 
     def best_paths(self, logits: torch.Tensor, k: int) -> list[TagPath]:
         """
-        Finds the most probable sequences of tags of a sentence.
-
-        # Parameters
-
-        logits: Shape (length, tags): the logits of one sentence, without padding.
-
-        # Returns
-
-        The k best paths, the best first; fewer if the sentence has fewer paths.
+        Returns the k most probable paths of a sentence, the best first; fewer if it has fewer. The
+        logits have the shape (length, tags), without padding.
         """
         logits = logits.to(self.crf.transitions.device, torch.double).unsqueeze(0)
         paths = CrfPaths(self.crf, logits, logits.new_ones(logits.shape[:2], dtype=torch.bool))
         best = paths.best(k)
         # Shape: (k,)
         log_probabilities = (best.scores - paths.log_partition().unsqueeze(1))[0]
+        names = self.names_of(best.tags[0], torch.ones_like(best.tags[0], dtype=torch.bool))
         return [
             TagPath(tags, read_entities(tags, self.scheme), math.exp(log_probability))
-            for tags, log_probability in zip(
-                map(self._names, best.tags[0]), log_probabilities.tolist()
-            )
+            for tags, log_probability in zip(names, log_probabilities.tolist())
             if log_probability > -math.inf
         ]
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """
-        Returns precision, recall and F1 of entities as conlleval computes them: over all types, and
-        in evaluation mode for each type too.
-        """
-        spans = self.span_f1.get_metric(reset)
-        if self.training:
-            spans = {name: value for name, value in spans.items() if name.endswith("-overall")}
-        return {**spans, **self.text_embedder.mix_metrics()}
-
-    def _names(self, tags: torch.Tensor) -> list[str]:
-        return [self.tag_names[tag] for tag in tags.tolist()]
+        """Returns precision, recall and F1 of entities as conlleval computes them."""
+        return self.metrics_of(self.span_f1.get_metric(reset))
 
     def _is_inside(self) -> torch.Tensor:
         """Returns whether each tag continues an entity: shape (tags,)."""
-        prefixes = [split_tag(self.tag_names[tag])[0] for tag in range(len(self.tag_names))]
-        return self.tag_scores.weight.new_tensor([p in ("I", "L") for p in prefixes]).bool()
-
-    def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
-        """
-        Refuses new tags that AllenNLP's `--extend-vocab` found in the data, since the model cannot
-        predict new tags.
-        """
-        names = extended_vocab.get_index_to_token_vocabulary("labels")
-        new = [names[index] for index in range(self.tag_scores.out_features, len(names))]
-        if new:
-            raise ConfigurationError(
-                f"the data has tags that the model was not trained on: {listed(new)}; evaluate "
-                "on data with the tags of the training"
-            )
+        inside = [split_tag(name)[0] in ("I", "L") for name in self.tag_names]
+        return torch.tensor(inside, device=self.tag_scores.weight.device)
 
     def _check_dimensions(self) -> None:
         if not self.encoders:
-            raise ConfigurationError(
-                "encoders is an empty list; a tagger needs at least one encoder"
-            )
+            raise ConfigurationError("encoders is empty; a tagger needs at least one encoder")
         width, name = self.text_embedder.get_output_dim(), "output of text_embedder"
         for index, encoder in enumerate(self.encoders, start=1):
             check_input(f"encoder {index}", encoder, width, name)

@@ -2,24 +2,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, InputVariationalDropout, Seq2SeqEncoder
 from allennlp.modules.matrix_attention import DotProductMatrixAttention
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
-from allennlp.training.metrics import CategoricalAccuracy
 from torch.nn.functional import pad
 
-from elmo_tasks.models.label_probabilities import label_probabilities
+from elmo_tasks.models.classifier import Classifier
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 
 @Model.register("elmo_esim")
-class Esim(Model):
+class Esim(Classifier):
     """
     ESIM, the sequence model of Chen et al. 2017, section 3, with ELMo as in Peters et al. 2018,
     supplement A.3. A biLSTM encodes premise and hypothesis, and each attends to the other. A second
@@ -68,7 +66,6 @@ class Esim(Model):
         self.dropout = torch.nn.Dropout(dropout)
         use_products(projection)
         self._check_dimensions()
-        self.accuracy = CategoricalAccuracy()
         initializer(self)
 
     def forward(
@@ -88,10 +85,9 @@ class Esim(Model):
 
         # Returns
 
-        `logits` and `class_probabilities`, both of shape (batch, classes); `premise_attention`, of
-        shape (batch, premise length, hypothesis length), whose last axis sums to 1;
-        `hypothesis_attention`, of shape (batch, hypothesis length, premise length), likewise; the
-        fields of the metadata, if given; the scalar `loss`, if labels are given.
+        The outputs of `Classifier`; `premise_attention`, of shape (batch, premise length,
+        hypothesis length), whose last axis sums to 1; `hypothesis_attention`, of shape (batch,
+        hypothesis length, premise length), likewise; the fields of the metadata, if given.
         """
         texts = self.text_embedder(premise, hypothesis)
         masks = [text.mask for text in texts]
@@ -109,29 +105,18 @@ class Esim(Model):
         # Shape: (batch, classes)
         logits = self.classifier(self.dropout(v))
         output = {
-            "logits": logits,
-            "class_probabilities": torch.softmax(logits, dim=-1),
+            **self.classified(logits, label),
             "premise_attention": premise_attention,
             "hypothesis_attention": hypothesis_attention,
         }
         if metadata is not None:
             for name in ("premise_tokens", "hypothesis_tokens"):
                 output[name] = [pair[name] for pair in metadata]
-        if label is not None:
-            output["loss"] = torch.nn.functional.cross_entropy(logits, label)
-            self.accuracy(logits, label)
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """
-        Adds the `label` and the `probabilities` of each pair. Cuts the padding off the attention if
-        the words are known.
-        """
-        return {**label_probabilities(self.vocab, output_dict), **_cut(output_dict)}
-
-    def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        accuracy = self.accuracy.get_metric(reset)
-        return {"accuracy": accuracy, **self.text_embedder.mix_metrics()}
+        """Cuts the padding off the attention, too, if the words are known."""
+        return {**super().make_output_human_readable(output_dict), **_cut(output_dict)}
 
     def _encode(self, texts: Sequence[EmbeddedText]) -> list[torch.Tensor]:
         dropped = [self.variational_dropout(text.x) for text in texts]
@@ -145,9 +130,8 @@ class Esim(Model):
         masks: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
         """
-        Composes each text. `found` is what each token of `texts` found in the other text, in the
-        same shape. Returns for each text the mean and the maximum of the composer's output: shape
-        (batch, 2 * width of the composer).
+        Composes each text with what each token found in the other text, in the same shape. Returns
+        the mean and the maximum for each: shape (batch, 2 * width of the composer).
         """
         enhanced = [
             torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)
@@ -170,12 +154,7 @@ class Esim(Model):
         check_input("composer", self.composer, projected, "output of projection")
         pooled = 4 * self.composer.get_output_dim()
         check_input("classifier", self.classifier, pooled, "4 * output of composer")
-        check_dimensions_match(
-            self.classifier.get_output_dim(),
-            self.vocab.get_vocab_size("labels"),
-            "output of classifier",
-            "number of classes in the data",
-        )
+        self.check_classes(self.classifier)
 
 
 def _pool(v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -187,10 +166,9 @@ def _pool(v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    Computes the softmax over the last axis of `scores`. `mask`, of shape (batch, length), marks the
-    tokens on this axis. The scores of padding are set to the smallest number of the dtype, not to
-    zero, because zeros would be the largest scores if all scores of the tokens are far below zero.
+    Computes the softmax over the last axis, whose tokens the mask, of shape (batch, length), marks.
     """
+    # Zeros at padding would be the largest scores if those of the tokens are far below zero.
     return masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)
 
 
@@ -199,35 +177,19 @@ def _cut(output: dict[str, Any]) -> dict[str, list[torch.Tensor]]:
     if "premise_tokens" not in output:
         return {}
     lengths = [
-        (len(premise), len(hypothesis))
-        for premise, hypothesis in zip(output["premise_tokens"], output["hypothesis_tokens"])
+        tuple(map(len, pair)) for pair in zip(output["premise_tokens"], output["hypothesis_tokens"])
     ]
+    premise, hypothesis = output["premise_attention"], output["hypothesis_attention"]
     return {
-        "premise_attention": [
-            attention[:p, :h] for attention, (p, h) in zip(output["premise_attention"], lengths)
-        ],
-        "hypothesis_attention": [
-            attention[:h, :p] for attention, (p, h) in zip(output["hypothesis_attention"], lengths)
-        ],
+        "premise_attention": [each[:p, :h] for each, (p, h) in zip(premise, lengths)],
+        "hypothesis_attention": [each[:h, :p] for each, (p, h) in zip(hypothesis, lengths)],
     }
 
 
 def _encode_together(
     encoder: Seq2SeqEncoder, texts: Sequence[torch.Tensor], masks: Sequence[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """
-    Runs an encoder once for several texts of each instance, as one batch.
-
-    # Parameters
-
-    encoder: Its output for a text must not depend on other texts of the batch.
-    texts: Shapes (batch, length, dim), each with its own length.
-    masks: Shapes (batch, length).
-
-    # Returns
-
-    Shapes (batch, length, output dim).
-    """
+    """Runs an encoder once for several texts, each of shape (batch, length, dim), as one batch."""
     lengths = [mask.size(1) for mask in masks]
     missing = [max(lengths) - length for length in lengths]
     h = encoder(

@@ -7,12 +7,13 @@ from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import CategoricalAccuracy
 
+from elmo_tasks.models.tagger import Tagger
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
 @Model.register("elmo_tagger")
-class SoftmaxTagger(Model):
+class SoftmaxTagger(Tagger):
     """
     Tags each token by itself, for example with its part of speech. It has a biLSTM and a softmax.
     For spans of tokens, such as named entities, see `CrfTagger`.
@@ -43,7 +44,6 @@ class SoftmaxTagger(Model):
         self.text_embedder = text_embedder
         self.encoder = encoder
         self.dropout = InputVariationalDropout(dropout)
-        self.tag_names = vocab.get_index_to_token_vocabulary("labels")
         output_dim = encoder.get_output_dim() + text_embedder.get_elmo_dim()
         self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
         self.accuracy = CategoricalAccuracy()
@@ -88,11 +88,8 @@ class SoftmaxTagger(Model):
         """Adds, for each sentence, `tags`, the names of its tags, and their `probabilities`."""
         probabilities, tags = torch.softmax(output_dict["logits"], dim=-1).max(dim=-1)
         mask = output_dict["mask"]
-        names = [
-            [self.tag_names[tag] for tag in row[live].tolist()] for row, live in zip(tags, mask)
-        ]
         found = [row[live].tolist() for row, live in zip(probabilities, mask)]
-        return {**output_dict, "tags": names, "probabilities": found}
+        return {**output_dict, "tags": self.names_of(tags, mask), "probabilities": found}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """Returns the accuracy. A tag that the training data lacks counts as missed."""

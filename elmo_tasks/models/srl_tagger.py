@@ -7,9 +7,8 @@ from allennlp.modules import Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import sequence_cross_entropy_with_logits
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import listed
 from elmo_tasks.metrics.srl import SrlMetric
+from elmo_tasks.models.tagger import Tagger
 from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
@@ -17,7 +16,7 @@ from elmo_tasks.readers.entities import Entity, read_entities
 
 
 @Model.register("elmo_srl_tagger")
-class SrlTagger(Model):
+class SrlTagger(Tagger):
     """
     Labels the semantic roles of one predicate of a sentence, as He et al. 2017 do, with ELMo as in
     Peters et al. 2018, supplement A.5. Interleaved LSTMs read each word with an embedding that says
@@ -51,8 +50,6 @@ class SrlTagger(Model):
         self.encoder = encoder
         width = text_embedder.get_output_dim() + predicate_dim
         check_input("encoder", encoder, width, "output of text_embedder with predicate_dim")
-        names = vocab.get_index_to_token_vocabulary("labels")
-        self.tag_names = [names[index] for index in range(len(names))]
         output_dim = encoder.get_output_dim() + text_embedder.get_elmo_dim()
         self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
         self.srl = SrlMetric()
@@ -95,7 +92,7 @@ class SrlTagger(Model):
             for name in ("tokens", "predicate"):
                 output[name] = [about[name] for about in metadata]
             if all("arguments" in about for about in metadata):
-                found = _arguments(self._names(best_tags, text.mask))
+                found = _arguments(self.names_of(best_tags, text.mask))
                 self.srl(found, [about["arguments"] for about in metadata])
         if tags is not None:
             known = text.mask & (tags >= 0)
@@ -105,46 +102,19 @@ class SrlTagger(Model):
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each predicate `tags`, the names of its tags; `arguments`, a list of `Entity`,
-        which includes the predicate itself with the role V; and `confidences`, a probability for
-        each argument: the marginal probability that exactly these tokens have this role, summed
-        over all tags of the other tokens.
+        which includes the predicate itself with the role V; and `confidences`, the marginal
+        probability of each argument (see `BioPaths`).
         """
         mask = output_dict["mask"]
-        tags = self._names(output_dict["best_tags"], mask)
+        tags = self.names_of(output_dict["best_tags"], mask)
         arguments = _arguments(tags)
         paths = BioPaths(self.tag_names, output_dict["logits"].double(), mask)
         confidences = paths.span_probabilities(arguments)
         return {**output_dict, "tags": tags, "arguments": arguments, "confidences": confidences}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """
-        Returns precision, recall and F1 of arguments as `srl-eval.pl` computes them: over all
-        roles, and in evaluation mode for each role too.
-        """
-        scores = self.srl.get_metric(reset)
-        if self.training:
-            scores = {name: value for name, value in scores.items() if name.endswith("-overall")}
-        return {**scores, **self.text_embedder.mix_metrics()}
-
-    def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
-        """
-        Refuses new tags that AllenNLP's `--extend-vocab` found in the data, since the model cannot
-        predict new tags.
-        """
-        names = extended_vocab.get_index_to_token_vocabulary("labels")
-        new = [names[index] for index in range(self.tag_scores.out_features, len(names))]
-        if new:
-            raise ConfigurationError(
-                f"the data has tags that the model was not trained on: {listed(new)}; evaluate "
-                "without --extend-vocab, and arguments with such tags count as missed"
-            )
-
-    def _names(self, tags: torch.Tensor, mask: torch.Tensor) -> list[list[str]]:
-        lengths = mask.sum(dim=1).tolist()
-        return [
-            [self.tag_names[tag] for tag in row[:length]]
-            for row, length in zip(tags.tolist(), lengths)
-        ]
+        """Returns precision, recall and F1 of arguments as `srl-eval.pl` computes them."""
+        return self.metrics_of(self.srl.get_metric(reset))
 
 
 def _arguments(tags: list[list[str]]) -> list[list[Entity]]:

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import torch
@@ -6,9 +7,10 @@ from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
-from allennlp.training.metrics import CategoricalAccuracy, FBetaMultiLabelMeasure
+from allennlp.training.metrics import FBetaMultiLabelMeasure
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from elmo_tasks.models.label_probabilities import label_probabilities
+from elmo_tasks.models.classifier import Classifier
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
 from elmo_tasks.modules.linear import use_products
@@ -23,7 +25,7 @@ _THRESHOLD = 0.5
 
 
 @Model.register("elmo_classifier")
-class TextClassifier(Model):
+class TextClassifier(Classifier):
     """
     Classifies texts of any length. The biLM and a biLSTM read each sentence of a text by itself, in
     batches. The maximum, the mean and an attention over all words of the text make its vector, so
@@ -70,7 +72,6 @@ class TextClassifier(Model):
         )
         self.dropout = torch.nn.Dropout(dropout)
         self._check_dimensions(3 * word_dim)
-        self.accuracy = CategoricalAccuracy()
         self.f1 = FBetaMultiLabelMeasure(average="micro", threshold=_THRESHOLD)
         initializer(self)
 
@@ -93,8 +94,7 @@ class TextClassifier(Model):
 
         # Returns
 
-        `logits` and `class_probabilities`, both of shape (batch, labels); `tokens`, the words of
-        the first text; the scalar `loss`, if labels are given.
+        The outputs of `Classifier`; `tokens`, the words of the first text.
         """
         texts = [tokens] if second is None else [tokens, second]
         vectors = [
@@ -107,19 +107,22 @@ class TextClassifier(Model):
             features = torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
         # Shape: (batch, labels)
         logits = self.label_scores(self.feedforward(self.dropout(features)))
-        probabilities = torch.sigmoid(logits) if self.several else torch.softmax(logits, dim=-1)
-        words = [[word for each in about["sentences"][0] for word in each] for about in metadata]
-        output = {"logits": logits, "class_probabilities": probabilities, "tokens": words}
+        output = self.classified(logits, label)
+        output["tokens"] = [list(chain(*about["sentences"][0])) for about in metadata]
+        return output
+
+    def classified(self, logits: torch.Tensor, label: torch.Tensor | None) -> dict[str, Any]:
+        if not self.several:
+            return super().classified(logits, label)
+        output = {"logits": logits, "class_probabilities": torch.sigmoid(logits)}
         if label is not None:
-            output["loss"] = self._loss(logits, probabilities, label)
+            output["loss"] = binary_cross_entropy_with_logits(logits, label.to(logits))
+            self.f1(output["class_probabilities"], label)
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """
-        Adds the `label` and the `probabilities` of each text. If texts may have several labels,
-        adds `labels` in place of `label`, the most probable first.
-        """
-        answer = label_probabilities(self.vocab, output_dict, self.namespace)
+        """If texts may have several labels, `labels` are in place of `label`, by probability."""
+        answer = super().make_output_human_readable(output_dict)
         if self.several:
             del answer["label"]
             answer["labels"] = [
@@ -134,29 +137,20 @@ class TextClassifier(Model):
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns the accuracy. If texts may have several labels, returns precision, recall and F1
-        over all pairs of a text and a label.
+        Returns the accuracy, or for several labels precision, recall and F1 over all pairs of a
+        text and a label.
         """
-        if self.several:
-            found = self.f1.get_metric(reset)
-            metrics = {
-                "precision": found["precision"],
-                "recall": found["recall"],
-                "f1": found["fscore"],
-            }
-        else:
-            metrics = {"accuracy": self.accuracy.get_metric(reset)}
-        return {**metrics, **self.text_embedder.mix_metrics()}
+        if not self.several:
+            return super().get_metrics(reset)
+        found = self.f1.get_metric(reset)
+        found["f1"] = found.pop("fscore")
+        return {**found, **self.text_embedder.mix_metrics()}
 
     def _vectors(self, tokens: TextFieldTensors, texts: list[list[list[str]]]) -> torch.Tensor:
-        """
-        Returns the vectors of texts, shape (batch, 3 * word_dim), given the sentences of each text.
-        """
+        """Returns the vectors of texts, shape (batch, 3 * word_dim)."""
         runs = [DocumentRun.of(sentences, (), None) for sentences in texts]
         # Shape: (words of all texts, word_dim)
-        words = torch.cat(
-            [self._words(batch) for batch in sentence_batches(tokens, runs, _MAX_TOKENS)]
-        )
+        words = torch.cat([*map(self._words, sentence_batches(tokens, runs, _MAX_TOKENS))])
         # Texts are pooled one by one, since a long text would pad all others to its length.
         return torch.stack(list(self._pooled(words.split([sum(run.lengths) for run in runs]))))
 
@@ -169,15 +163,6 @@ class TextClassifier(Model):
         for y in texts:
             attention = torch.softmax(self.pool_score(y), dim=0)
             yield torch.cat([y.amax(dim=0), y.mean(dim=0), (attention * y).sum(dim=0)])
-
-    def _loss(
-        self, logits: torch.Tensor, probabilities: torch.Tensor, label: torch.Tensor
-    ) -> torch.Tensor:
-        if self.several:
-            self.f1(probabilities, label)
-            return torch.nn.functional.binary_cross_entropy_with_logits(logits, label.to(logits))
-        self.accuracy(logits, label)
-        return torch.nn.functional.cross_entropy(logits, label)
 
     def _check_dimensions(self, text_dim: int) -> None:
         embedded = self.text_embedder.get_output_dim()

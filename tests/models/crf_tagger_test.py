@@ -185,7 +185,7 @@ CONLLEVAL = {
 
 def count(model: CrfTagger, predicted: list[list[Entity]], gold: list[list[Entity]]) -> None:
     """Shows the metric one sentence of 4 tokens or two of 4 and 5 tokens."""
-    indices = {name: index for index, name in model.tag_names.items()}
+    indices = {name: index for index, name in enumerate(model.tag_names)}
 
     def tags(sentences: list[list[Entity]]) -> torch.Tensor:
         rows = [write_tags(each, 4 + row, model.scheme) for row, each in enumerate(sentences)]
