@@ -9,7 +9,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.crf_tagger import CrfTagger
-from elmo_tasks.predictors.inputs import joined_tokens, span_of
+from elmo_tasks.predictors.inputs import joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
@@ -88,6 +88,12 @@ class NerPredictor(TextPredictor):
         for each, one in zip(labelled, chosen):
             each.add_field("tags", SequenceLabelField(one, each["tokens"]), self._model.vocab)
         return labelled
+
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
+        instance = self._dataset_reader.text_to_instance(tokens)
+        instance["metadata"].metadata["sentence"] = text
+        return instance
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         words, tokens = output["tokens"], instance["tokens"].tokens

@@ -35,7 +35,8 @@ class TextPredictor(Predictor):
     fields of its input, which the predictor does not read, such as an id. If the answer has a field
     of the same name, the field of the input becomes `input_NAME`.
 
-    An input is a sentence (see `sentence_input`), unless a subclass has other names.
+    An input is a sentence, which the tokenizer of the dataset reader cuts (see `sentence_input`),
+    unless a subclass has other `input_names` and its own `_json_to_instance`.
 
     # Parameters
 
@@ -179,10 +180,8 @@ class TextPredictor(Predictor):
         raise NotImplementedError
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
-        instance = self._dataset_reader.text_to_instance(tokens)
-        instance["metadata"].metadata["sentence"] = text
-        return instance
+        sentence = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
+        return self._dataset_reader.text_to_instance(sentence.tokens)
 
 
 def _length(instance: Instance) -> int:
