@@ -21,16 +21,7 @@ _GONE = Response(status_code=499)
 
 
 class Limits(NamedTuple):
-    """
-    The limits of the server.
-
-    # Parameters
-
-    max_bytes: The largest body of a request.
-    max_words: The most words and punctuation marks of a request.
-    max_requests: The most requests that wait for an answer.
-    seconds: The time in which a client must have sent the body of a request.
-    """
+    """The most bytes and words of a request, requests that wait, and seconds to send one."""
 
     max_bytes: int = 256 * 1024
     max_words: int = 5000
@@ -52,12 +43,8 @@ class Answering:
         self, request: Request, predict: Predict, max_words: int | None = None
     ) -> Response:
         """
-        Returns the response to a request with one input in JSON, or with a list of inputs.
-
-        # Parameters
-
-        predict: Returns an answer for each input.
-        max_words: The most words of the request, if fewer than those of the server.
+        Returns the response to a request with one input in JSON, or with a list of inputs. They
+        have at most `max_words` words, by default those of the server.
         """
         try:
             return await self._answered(request, predict, max_words or self._limits.max_words)

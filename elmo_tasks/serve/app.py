@@ -14,7 +14,6 @@ from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.saliency import saliency
-from elmo_tasks.predictors.task import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.answering import Answering, Limits
 from elmo_tasks.serve.middleware import OwnPageOnly
@@ -47,7 +46,6 @@ def make_app(
 
     # Parameters
 
-    models: Models with different names.
     sentence_layers: The biLM of the tabs "Layers" and "Senses".
     bilm: The name of the biLM on the page.
     host (default `'127.0.0.1'`): The name or address that the server listens on.
@@ -100,7 +98,7 @@ def make_app(
 
 
 def _add_model(app: FastAPI, model: ServedModel, answering: Answering) -> None:
-    task = model.task or Task(model.name, model.name, "")
+    task = model.task
 
     @_post(
         app,

@@ -28,13 +28,9 @@ class OwnPageOnly:
     """
     Middleware that keeps pages of other sites out. It refuses with 403 a request whose `Host` is
     not a name of the server, or whose `Origin` is another site, and sets the headers of all
-    answers.
-
-    # Parameters
-
-    host: The name or address that the server listens on. IP addresses and `localhost` always count
-        as names of the server, because they cannot be the host of another site's page. Starlette's
-        `TrustedHostMiddleware` needs a list of all addresses, and knows none of IPv6.
+    answers. The names of the server are `host`, on which it listens, and all IP addresses and
+    `localhost`, which cannot be the host of another site's page. Starlette's
+    `TrustedHostMiddleware` needs a list of all addresses, and knows none of IPv6.
     """
 
     def __init__(self, app: ASGIApp, host: str) -> None:

@@ -58,12 +58,8 @@ SENSES = Task(
 
 def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
-    Compares the occurrences of a word in a text by their vectors in each layer of a biLM.
-
-    # Parameters
-
-    inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. Upper and lower case count as
-        equal. Only the first 100 occurrences are compared.
+    Compares the occurrences of a word, in either case: `{"word": "play", "text": "raw text, a
+    sentence a line"}`. Raises `ValueError` for another input, and if the text lacks the word.
 
     # Returns
 
@@ -72,10 +68,6 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
     - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
       two principal components, and the matrix of their `cosines`;
     - `similar`: pairs of another word of the text and its cosine with `word` in layer 0.
-
-    # Raises
-
-    `ValueError`: The input has another form, or the word is not in the text.
     """
     check_texts(inputs, ("word", "text"))
     word, text = inputs["word"].strip(), inputs["text"]
@@ -91,8 +83,7 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
     shown = found[:_MAX_OCCURRENCES]
     # Shape: (layers, occurrences, dim)
     vectors = _vectors(sentence_layers, shown)
-    # One letter makes a token a word. The others may be vowel signs, as in Hindi, which `isalpha`
-    # does not count as letters.
+    # Vowel signs, as in Hindi, are no letters to `isalpha`.
     words = {other.lower() for each in sentences for other in each if any(map(str.isalpha, other))}
     others = sorted(words - {word.lower()})
     similar = similar_words(sentence_layers.bilm, word, others, _NUM_SIMILAR)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy
 import torch
 from allennlp.data.tokenizers import Token
 from torch.nn.functional import normalize
@@ -43,7 +44,6 @@ WORDS = Task(
     drawing="words",
 )
 
-
 # Cuts raw text into tokens.
 Tokenize = Callable[[str], list[Token]]
 
@@ -59,19 +59,8 @@ def layer_cosines(
     sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any
 ) -> dict[str, Any]:
     """
-    Computes the cosines between the words of a sentence in each layer of a biLM.
-
-    # Parameters
-
-    inputs: A sentence (see `sentence_input`) of at most 100 tokens.
-
-    # Returns
-
-    `tokens`, `layers` (their names) and `cosines` (nested lists of shape (layers, tokens, tokens)).
-
-    # Raises
-
-    `ValueError`: The input has another form, no token, or too many tokens.
+    Computes the cosines between the words of a sentence (see `sentence_input`) in each layer.
+    Returns `tokens`, `layers` (their names) and `cosines` (shape (layers, tokens, tokens)).
     """
     words = _words_of(inputs, _MAX_LAYER_TOKENS, tokenize)
     (layers,) = sentence_layers([words])
@@ -87,37 +76,24 @@ def layer_cosines(
 
 def word_bits(model: LanguageModel, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
-    Says how likely the words of a sentence are, and which words would be likeliest in their places.
-
-    # Parameters
-
-    inputs: A sentence (see `sentence_input`) of at most 50 tokens.
-
-    # Returns
-
-    `tokens`, `known` (whether each token is a word of the softmax), `forward` and `backward` (the
-    bits of each token), and `likely`: for each token, the five most probable words in its place
-    with their probabilities, for `forward`, `backward` and `both`.
-
-    # Raises
-
-    `ValueError`: The input has another form, no token, or too many tokens.
+    Returns the `tokens` of a sentence (see `sentence_input`), `known` (whether each is a word of
+    the softmax), `forward` and `backward` (the bits of each), and `likely`: the five most probable
+    words in the place of each with their probabilities, for `forward`, `backward` and `both`.
     """
     words = _words_of(inputs, _MAX_WORD_TOKENS, tokenize)
     [score] = model.score([words])
-    forward, backward = (
-        [round(-each / math.log(2), 4) for each in log_probs.tolist()]
-        for log_probs in (score.forward, score.backward)
-    )
     num_likely = min(_LIKELIER, len(model.softmax.words) - 1)
-    likely = [model.fill(words, index, num_likely) for index in range(len(words))]
     return {
         "tokens": words,
         "known": score.known,
-        "forward": forward,
-        "backward": backward,
-        "likely": likely,
+        "forward": _bits(score.forward),
+        "backward": _bits(score.backward),
+        "likely": [model.fill(words, index, num_likely) for index in range(len(words))],
     }
+
+
+def _bits(log_probs: numpy.ndarray) -> list[float]:
+    return rounded(torch.as_tensor(log_probs).double() / -math.log(2))
 
 
 def rounded(values: torch.Tensor) -> list:

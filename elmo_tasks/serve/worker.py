@@ -14,7 +14,6 @@ Predict = Callable[[list[Any]], list[Any]]
 _MAX_INPUTS = 32
 _MAX_WORDS = 4096
 
-
 # Vowel signs and accents, which belong to the letter before them.
 _SIGNS = "".join(
     chr(code) for code in range(0x300, 0xFE30) if unicodedata.category(chr(code)).startswith("M")
@@ -39,11 +38,7 @@ class _Waiting(NamedTuple):
 class Worker:
     """
     One thread that computes for all models, because all models share the cores. While it computes,
-    the inputs of other requests wait, and those of one model make the next batch.
-
-    # Parameters
-
-    max_requests: The most requests that wait for an answer.
+    the inputs of at most `max_requests` requests wait, and those of one model make the next batch.
     """
 
     def __init__(self, max_requests: int) -> None:
@@ -57,19 +52,13 @@ class Worker:
         self, predict: Predict, inputs: list[Any], is_gone: Callable[[], Awaitable[bool]]
     ) -> list[Any]:
         """
-        Returns an answer for each input of a request.
-
-        # Parameters
-
-        predict: Returns an answer for each input of a batch.
-        is_gone: Returns whether the client has gone. Its inputs are then left out.
+        Returns an answer for each input of a request. `is_gone` says whether the client has gone.
 
         # Raises
 
         `asyncio.QueueFull`: Too many requests wait already.
         `ClientDisconnect`: The client has gone before its inputs were computed.
-        `ValueError`: The predictor refuses an input. If there are several inputs, the message
-            begins with the index of the input, counted from 1.
+        `ValueError`: The predictor refuses an input. The message says which one of several.
         """
         if self._num_requests >= self._max_requests:
             raise asyncio.QueueFull
@@ -155,11 +144,7 @@ def count_words(value: Any) -> int:
     Returns the number of words and punctuation marks in all strings of a JSON value. Counts without
     a tokenizer, so that a text that is too long costs little.
     """
-    match value:
-        case str():
-            return sum(1 for _ in _WORD.finditer(value))
-        case list():
-            return sum(map(count_words, value))
-        case dict():
-            return sum(map(count_words, value.values()))
-    return 0
+    if isinstance(value, str):
+        return sum(1 for _ in _WORD.finditer(value))
+    children = value.values() if isinstance(value, dict) else value
+    return sum(map(count_words, children)) if isinstance(value, dict | list) else 0

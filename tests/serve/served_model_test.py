@@ -18,7 +18,7 @@ def test_a_model_without_a_tab_of_its_task_is_asked_in_json(tmp_path: Path) -> N
         sentence = {"sentence": "the dog saw a cat"}
         answer = httpx.post(f"{address}/predict/a/lm?details=true", json=sentence).json()
 
-    assert about["drawing"] is None and about["fields"] == () and about["mixes"] == []
+    assert about["drawing"] is None and about["fields"] == ("sentence",) and about["mixes"] == []
     assert answer["tokens"] == sentence["sentence"].split()
     with pytest.raises(ConfigurationError, match="cannot be named 'a{b}': give it as NAME=MODEL"):
         ServedModel("a{b}", load_archive(str(tmp_path)))
