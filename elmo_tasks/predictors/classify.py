@@ -19,9 +19,9 @@ from elmo_tasks.readers.classify import SEVERAL, TEXT_FIELDS, ClassifyReader
 class ClassifyPredictor(LabelPredictor):
     """
     Classifies texts with a model of the user's own data. An input has raw text under the name of
-    each column that the model was trained on, such as `{"text": "..."}`, and may have further
-    fields. For a model of one text, an input may also be `{"tokens": ["...", ...]}`. An answer has
-    all outputs of the model, and the words of the first text as `tokens`.
+    each column that the model was trained on, such as `{"text": "..."}`, or for one text
+    `{"tokens": ["...", ...]}`. An answer has all outputs of the model, and the words of the first
+    text as `tokens`.
 
     Registered as a `Predictor` with name "elmo_classify".
     """

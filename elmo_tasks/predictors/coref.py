@@ -26,17 +26,14 @@ class _Document(NamedTuple):
 class CorefPredictor(TextPredictor):
     """
     Finds the mentions in a document that refer to the same thing. An input is
-    `{"document": "..."}`, raw text that spaCy's rules cut into sentences and tokens, or
-    `{"sentences": [["...", ...], ...]}`, the tokens of each sentence. The text of sentences is the
-    tokens with a blank between them. Both inputs may have a `"genre"`, one of those in the training
-    data. `"sentences"` may come with `"speakers"`, the speaker of each; by default all have the
-    same speaker.
+    `{"document": "..."}`, raw text that spaCy's rules cut, or `{"sentences": [["...", ...], ...]}`,
+    the tokens of each sentence. Both may have a `"genre"` of the training data. `"sentences"` may
+    come with `"speakers"`, the speaker of each; by default all have the same speaker.
 
-    An answer has `document` (the text), `sentences` (their tokens) and `clusters`. A cluster is a
-    list of two mentions or more. A mention has a `text`, the index of its `sentence`, `tokens` and
-    `characters` (each its start and exclusive end in the document), an `antecedent` (an earlier
-    mention, by its index in the cluster) and the antecedent's `probability`. The last two are null
-    for the first mention. In text, an answer is the document and a line for each cluster.
+    An answer has `document` (the text), `sentences` (their tokens) and `clusters` of two mentions
+    or more. A mention has a span (see `span_of`), the index of its `sentence`, an `antecedent` (the
+    index in the cluster of an earlier mention) and the antecedent's `probability`. The last two are
+    null for the first mention. In text, an answer is the document and a line for each cluster.
 
     Registered as a `Predictor` with name "elmo_coref".
     """

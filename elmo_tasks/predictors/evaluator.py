@@ -18,12 +18,9 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    Evaluates as AllenNLP's evaluator does. The file of predictions has a line for each batch, as
-    AllenNLP writes it, unless the model's predictor has a `task`. Then it has a line for each
-    instance, in the order of the data file, with the answer that `elmo-tasks predict` gives. This
-    takes a second pass over the data.
-
-    The metrics are logged, because `elmo-tasks evaluate` shows them only in a progress bar.
+    Evaluates as AllenNLP's evaluator does. If the model's predictor has a `task`, a second pass
+    over the data writes the predictions: a line for each instance, in the order of the data file,
+    with the answer that `elmo-tasks predict` gives. Otherwise AllenNLP writes one for each batch.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
     config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
@@ -37,25 +34,19 @@ class ElmoEvaluator(SimpleEvaluator):
         metrics_output_file: str | PathLike | None = None,
         predictions_output_file: str | PathLike | None = None,
     ) -> dict[str, Any]:
-        """Evaluates a model, and returns its metrics. The parameters are those of `Evaluator`."""
         kind = predictor_of(model)
-        has_answers = kind is not None and kind.task is not None
-        answers_lines = predictions_output_file is not None and has_answers
+        # AllenNLP's annotations lack the defaults.
+        others: Any = (batch_weight_key, metrics_output_file)
+        if predictions_output_file is None or kind is None or kind.task is None:
+            return super().__call__(model, data_loader, *others, predictions_output_file)
         # A loader may shuffle its own list of the instances.
-        instances = list(data_loader.iter_instances()) if answers_lines else []
-        metrics = super().__call__(
-            model,
-            data_loader,
-            batch_weight_key,  # type: ignore[arg-type]  # AllenNLP's annotation lacks its default.
-            metrics_output_file,  # type: ignore[arg-type]
-            None if answers_lines else predictions_output_file,  # type: ignore[arg-type]
-        )
-        if answers_lines:
-            predictor = kind(model, data_loader.reader)  # type: ignore[misc]
-            with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore
-                file.writelines(_lines(predictor, Tqdm.tqdm(instances, desc="predictions")))
-            # The second pass has counted the labelled instances again.
-            model.get_metrics(reset=True)
+        instances = list(data_loader.iter_instances())
+        metrics = super().__call__(model, data_loader, *others)
+        predictor = kind(model, data_loader.reader)
+        with open(predictions_output_file, "w", encoding="utf-8") as file:
+            file.writelines(_lines(predictor, Tqdm.tqdm(instances, desc="predictions")))
+        # The second pass has counted the labelled instances again.
+        model.get_metrics(reset=True)
         return metrics
 
 

@@ -8,33 +8,18 @@ from elmo_tasks.common.json_text import check_characters
 
 
 class SentenceInput(NamedTuple):
-    """
-    A sentence that a user asks about.
-
-    # Parameters
-
-    text: The raw text, or the user's tokens with a blank between them.
-    tokens: At least one. If the user gave them, `idx` and `idx_end` are their offsets in `text`.
-    """
+    """A sentence that a user asks about, raw or as tokens with a blank between them."""
 
     text: str
+    # At least one, with their offsets in the text.
     tokens: list[Token]
 
 
 def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> SentenceInput:
     """
     Returns the sentence of `{"sentence": "raw text"}`, `{"text": "raw text"}` or
-    `{"tokens": ["one", "word", "each"]}`. An input may have further fields. If it has both, the
-    tokens count.
-
-    # Parameters
-
-    inputs: The input in JSON.
-    tokenize: The function that cuts raw text into tokens.
-
-    # Raises
-
-    `ValueError`: The input has another form or no word.
+    `{"tokens": ["one", "word", "each"]}`. If there are both, the tokens count. Raises `ValueError`
+    if the input has another form or no word.
     """
     words = given_words(inputs)
     if words is None:
@@ -50,10 +35,7 @@ def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> Sente
 
 
 def given_words(inputs: Any) -> list[str] | None:
-    """
-    Returns the words of `{"tokens": ["one", "word", "each"]}`, or `None` if the input has no
-    tokens. Raises `ValueError` if the tokens are no words.
-    """
+    """Returns the words of `{"tokens": ["one", "word", "each"]}`, or `None` without tokens."""
     if not isinstance(inputs, dict) or "tokens" not in inputs:
         return None
     words = inputs["tokens"]
@@ -70,13 +52,8 @@ def are_words(value: object) -> bool:
 
 def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
     """
-    Raises `ValueError` unless `inputs` has the given keys, each with text that has a word.
-
-    # Parameters
-
-    inputs: The input in JSON.
-    names: The keys.
-    alternative: The words in the message for another form of input that the caller accepts.
+    Raises `ValueError` unless the input has all names, each with text that has a word. The message
+    names the `alternative` that the caller takes.
     """
     if not isinstance(inputs, dict) or not all(isinstance(inputs.get(each), str) for each in names):
         expected = ", ".join(f'"{name}": "raw text"' for name in names)

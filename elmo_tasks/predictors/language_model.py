@@ -16,17 +16,15 @@ from elmo_tasks.predictors.text_predictor import TextPredictor
 @Predictor.register("elmo_language_model")
 class LanguageModelPredictor(TextPredictor):
     """
-    Predicts how likely the words of a sentence are. An input is `{"sentence": "..."}`, cut at its
-    blanks as the training text is, or `{"tokens": ["...", ...]}`. An answer has
+    Predicts how likely the words of a sentence are, which is cut at its blanks as the training text
+    is. An answer has
 
-    - `tokens`;
-    - `unknown`: for each token, whether it is missing from the vocabulary. All such tokens share
-      one probability;
+    - `tokens`, and `unknown`: for each token, whether it is missing from the vocabulary;
     - `forward_log_probs` and `backward_log_probs`: the log probability of each token given the
       tokens before it, and given the tokens after it;
     - `end_log_prob` and `begin_log_prob`: the log probability of the sentence's end in the forward
       direction, and of its beginning in the backward direction;
-    - `forward_perplexity`, the end included, and `backward_perplexity`, the beginning included.
+    - `forward_perplexity` and `backward_perplexity`, with the end or the beginning.
 
     In text, an answer is both perplexities and the tokens.
 

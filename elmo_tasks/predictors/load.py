@@ -15,8 +15,8 @@ _PATIENCE = 3
 
 class Answer(dict):
     """
-    The answer of a model: the JSON of its predictor. Each value can be read as an attribute, at
-    every depth: `answer["entities"][0]["type"]` is `answer.entities[0].type`.
+    The JSON of a predictor, whose values are attributes as well, at every depth:
+    `answer["entities"][0]["type"]` is `answer.entities[0].type`.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -29,40 +29,33 @@ class Answer(dict):
 
 
 class LoadedModel:
-    """
-    A trained model that answers inputs in Python, as `elmo-tasks predict` does in a shell.
-
-    # Parameters
-
-    predictor: A predictor of AllenNLP. Predictors of elmo_tasks say in `input_names` what they
-        read.
-    """
+    """A trained model that answers inputs in Python, as `elmo-tasks predict` does in a shell."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor = predictor
+        # What a predictor of elmo_tasks reads.
+        self._names: tuple[str, ...] = getattr(predictor, "input_names", ())
 
     def __repr__(self) -> str:
         model = self.predictor._model
         size = sum(parameter.numel() for parameter in model.parameters())
-        names = getattr(self.predictor, "input_names", ())
-        reads = f", reads {' and '.join(names)}" if names else ""
+        reads = f", reads {' and '.join(self._names)}" if self._names else ""
         return f"<LoadedModel: {type(model).__name__}, {size:,} parameters{reads}>"
 
     def predict(self, inputs: Any = None, batch_size: int = 32, **texts: Any) -> Any:
         """
-        Answers one input or several. The answer to an input does not depend on the others.
+        Answers one input or several, of which no answer depends on the others.
 
         # Parameters
 
-        inputs (`str | Mapping | Iterable`): A text, if an input of the model is one text; an input
-            in JSON, such as `{"premise": "...", "hypothesis": "..."}`; or several of these.
+        inputs: A text, if an input of the model is one text; an input in JSON, such as
+            `{"premise": "...", "hypothesis": "..."}`; or several of these.
         batch_size (default `32`): The number of inputs that are answered at a time.
-        texts: One input, by the names of its texts, in place of `inputs`: `predict(premise="...",
-            hypothesis="...")`.
+        texts: One input in place of `inputs`: `predict(premise="...", hypothesis="...")`.
 
         # Returns
 
-        `Answer | list[Answer]`: The answer to one input, or a list of answers to several.
+        The `Answer` to one input, or a list of answers to several.
 
         # Raises
 
@@ -83,7 +76,7 @@ class LoadedModel:
                 progress.update(len(group))
 
     def _json(self, asked: Any) -> JsonDict:
-        names: tuple[str, ...] = getattr(self.predictor, "input_names", ())
+        names = self._names
         if isinstance(asked, str) and len(names) == 1:
             return {names[0]: asked}
         if not isinstance(asked, Mapping):

@@ -18,25 +18,20 @@ from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 @Predictor.register("elmo_ner")
 class NerPredictor(TextPredictor):
     """
-    Finds the named entities of a sentence. An input is `{"sentence": "..."}` or `{"text": "..."}`,
-    raw text that the dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. The text of
-    tokens is the tokens with a blank between them.
-
-    An answer has `sentence` (the text), `tokens`, `tags` (one for each token) and `entities`. An
-    entity has a `type`, a `text`, `tokens` and `characters` (each its start and exclusive end) and
-    a `confidence`: the marginal probability that exactly these tokens are an entity of this type,
+    Finds the named entities of a sentence. An answer has `sentence` (the text), `tokens`, `tags`
+    (one for each token) and `entities`. An entity has a `type`, a span (see `span_of`) and a
+    `confidence`: the marginal probability that exactly these tokens are an entity of this type,
     over all sequences of tags that the scheme allows.
 
     Registered as a `Predictor` with name "elmo_ner".
 
     # Parameters
 
-    top_k (default `0`): Number of the best sequences of tags to give as `paths`, the best first.
-        Each has `tags`, `entities` and a `probability`. A short sentence may have fewer sequences.
+    top_k (default `0`): Number of the best sequences of tags to give as `paths`, the best first,
+        each with `tags`, `entities` and a `probability`.
 
-    In text, an answer is the sentence with its entities marked, such as
-    `[PER John Smith] lives in [LOC New York].` With `top_k`, an answer has such a line for each
-    path, beginning with its probability.
+    In text, an answer is `[PER John Smith] lives in [LOC New York].`, or with `top_k` such a line
+    for each path behind its probability.
     """
 
     _model: CrfTagger

@@ -15,17 +15,12 @@ def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
     """
     Says how much each word matters for a model's answer: the gradient of the answer's loss times
     all that the model knows of the word, [x_k; ELMo_k], as a share of all words of the text.
-    AllenNLP 2.10.1's `SimpleGradient` means the same, but multiplies the gradient of each word by
-    the vector of the first.
+    AllenNLP 2.10.1's `SimpleGradient` multiplies the gradient of each word by the first's vector.
 
     # Returns
 
-    `texts`: for each text of the input, its `field`, its `tokens` and their `weights`, which sum to
-    1. A tagger has weights for the tag of each token: lists of shape (tags, tokens).
-
-    # Raises
-
-    `ValueError`: The predictor refuses the input.
+    `texts`: for each text of the input, its `field`, its `tokens` and their `weights`: for each
+    labelled instance, such as one for each tag, a list that sums to 1.
     """
     instances = predictor.json_to_labeled_instances(inputs)
     fields = {name: f for name, f in instances[0].fields.items() if isinstance(f, TextField)}
@@ -51,13 +46,8 @@ def _keep(vectors: list[numpy.ndarray], _: Any, __: Any, output: torch.Tensor) -
 
 class TokenVectors(torch.nn.Module):
     """
-    The layer that the interpreters and attackers of `allennlp.interpret` look at: what a task model
-    knows of each token, [x_k; ELMo_k], with the ELMo of both places. It returns the vectors that it
-    gets.
-
-    # Parameters
-
-    words: The embedder of x_k, for `Hotflip`, which asks for the vectors of a vocabulary.
+    The layer that `allennlp.interpret` looks at: it returns what a task model knows of each token,
+    [x_k; ELMo_k], with the ELMo of both places. `Hotflip` asks it for the vectors of `words`.
     """
 
     def __init__(self, words: TextFieldEmbedder) -> None:
@@ -70,14 +60,7 @@ class TokenVectors(torch.nn.Module):
 
 
 def passed_through(layer: torch.nn.Module, text: EmbeddedText, as_one: bool) -> EmbeddedText:
-    """
-    Lets the vectors of a text pass through a layer.
-
-    # Parameters
-
-    as_one: Whether the rows of `text` are the sentences of one document. The layer then gets the
-        document's tokens as one row.
-    """
+    """Lets the vectors of a text pass through a layer; `as_one` row if they are of a document."""
     vectors = torch.cat([text.x, text.elmo], dim=-1)
     if as_one:
         vectors = vectors.masked_scatter(

@@ -116,14 +116,9 @@ class SquadPredictor(TextPredictor):
                 span = {"answer": passage.text[start:end], "start": start, "end": end}
                 best.append({**span, "probability": probability})
         answer = {**({} if id is None else {"id": id}), **best[0], "best": best}
-        return {**answer, **_attention(instance, output["attention"])} if self.attention else answer
-
-
-def _attention(instance: Instance, weights: torch.Tensor) -> JsonDict:
-    tokens = {name: [token.text for token in instance[name]] for name in ("passage", "question")}
-    weights = weights[: len(tokens["passage"]), : len(tokens["question"])]
-    return {
-        "passage_tokens": tokens["passage"],
-        "question_tokens": tokens["question"],
-        "attention": weights.tolist(),
-    }
+        if self.attention:
+            texts = {name: [token.text for token in instance[name]] for name in self.input_names}
+            answer |= {f"{name}_tokens": tokens for name, tokens in texts.items()}
+            passage, question = map(len, texts.values())
+            answer["attention"] = output["attention"][:passage, :question].tolist()
+        return answer

@@ -18,18 +18,14 @@ from elmo_tasks.readers.predicate_field import PredicateWords
 @Predictor.register("elmo_srl")
 class SrlPredictor(TextPredictor):
     """
-    Finds the predicates of a sentence and labels their semantic roles. An input is
-    `{"sentence": "..."}`, raw text that the dataset reader's tokenizer cuts, or
-    `{"tokens": ["...", ...]}`. The text of tokens is the tokens with a blank between them.
-    `PredicateWords` finds the predicates, unless the input gives their indices:
-    `"predicates": [1, 5]`.
+    Finds the predicates of a sentence and labels their semantic roles. `PredicateWords` finds the
+    predicates, unless the input gives their indices: `"predicates": [1, 5]`.
 
     An answer has `sentence` (the text), `tokens` and `predicates`. A predicate has its `text`, its
     `index`, `tags` (one for each token) and `roles`. Each of the roles has a `role` (such as ARG0,
-    or V for the predicate), a `text`, `tokens` and `characters` (each its start and exclusive end)
-    and a `confidence`: the marginal probability that exactly these tokens have this role, over all
-    sequences of tags that the scheme BIO allows. In text, an answer is the sentence and a line for
-    each predicate, with its roles.
+    or V for the predicate), a span (see `span_of`) and a `confidence`: the marginal probability
+    that exactly these tokens have this role, over all sequences of tags that BIO allows. In text,
+    an answer is the sentence and a line for each predicate, with its roles.
 
     Registered as a `Predictor` with name "elmo_srl".
 

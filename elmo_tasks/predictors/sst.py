@@ -8,9 +8,7 @@ from elmo_tasks.readers.sst import CLASSES
 @Predictor.register("elmo_sst")
 class SstPredictor(LabelPredictor):
     """
-    Predicts the sentiment of a sentence. An input is `{"sentence": "..."}` or `{"text": "..."}`,
-    raw text that the dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. An answer has
-    all outputs of the model, and its words as `tokens`.
+    Predicts the sentiment of a sentence. An answer has all outputs of the model, and `tokens`.
 
     Registered as a `Predictor` with name "elmo_sst".
     """

@@ -13,12 +13,8 @@ from elmo_tasks.readers.label_fields import TagsField
 @Predictor.register("elmo_tag")
 class TagPredictor(TextPredictor):
     """
-    Tags the tokens of a sentence. An input is `{"sentence": "..."}` or `{"text": "..."}`, raw text
-    that the dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`; it may have further
-    fields.
-
-    An answer has `tokens`, `tags` (one for each token) and the `probabilities` of the tags. In
-    text, an answer is the tokens, each with a slash and its tag.
+    Tags the tokens of a sentence. An answer has `tokens`, `tags` (one for each token) and the
+    `probabilities` of the tags. In text, an answer is the tokens, each with a slash and its tag.
 
     Registered as a `Predictor` with name "elmo_tag".
     """

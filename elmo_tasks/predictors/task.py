@@ -8,11 +8,9 @@ class Task(NamedTuple):
     # Parameters
 
     name: The name of the task's configs, such as `ner`.
-    title: The name in the field, for people.
-    about: A sentence that says what a model of the task does.
+    title, about: The name for people, and a sentence that says what a model of the task does.
     examples: Inputs to try. The page opens with the answer to the first one.
-    drawing: The function in `serve/static/page.js` that draws an answer; by default, the answer is
-        shown as JSON.
+    drawing: The function in `serve/static/page.js` that draws an answer; by default JSON is shown.
     legend: What the names of types in an answer mean.
     compared: What `elmo-tasks errors` compares with the data (see `analysis/errors`).
     classes: The order in which reports show the classes.

@@ -22,15 +22,7 @@ _EXPECTED_JSON = "expected one JSON object on each line"
 
 
 class Inputs(NamedTuple):
-    """
-    The inputs of a file.
-
-    # Parameters
-
-    name: The name of the file, for messages.
-    are_json: Whether the file has JSON, and not plain text or a table.
-    records: The inputs in JSON, as the values of records.
-    """
+    """The inputs of a file, as the values of records, and whether the file has them in JSON."""
 
     name: str
     are_json: bool
@@ -39,18 +31,10 @@ class Inputs(NamedTuple):
 
 def read_inputs(path: str, predictor: Predictor, header: bool = True) -> Inputs:
     """
-    Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input. A
-    file may be compressed by gzip, xz or bzip2. Lines of white space are skipped.
-
-    If the predictor is no `TextPredictor`, its `load_line` reads each line. Otherwise
-
-    - `.csv`, `.tsv`, `.parquet` and `.xlsx` files are tables, whose columns are named by the first
-      row or, without a `header`, by numbers from 1;
-    - `.json` and `.jsonl` files have JSON on each line;
-    - files in columns, told by their suffix (`.conll`, `.conllu`) or first line, have the words of
-      sentences;
-    - other files, and the standard input, have JSON on each line if the first line begins with `{`,
-      and otherwise plain text, an input on each line.
+    Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input:
+    the rows of a table, the sentences of a file in columns, or the lines of JSON or plain text (see
+    `kind_of`). Lines of white space are skipped. If the predictor is no `TextPredictor`, its
+    `load_line` reads each line.
 
     # Raises
 
@@ -86,32 +70,25 @@ def read_inputs(path: str, predictor: Predictor, header: bool = True) -> Inputs:
 
 def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
     for record in lines:
-        line = record.values["text"]
-        place = f"{record.file}:{record.line}"
+        line, place = record.values["text"], f"{record.file}:{record.line}"
         try:
             # Somebody's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
             if isinstance(predictor, TextPredictor) and not isinstance(asked, dict):
                 raise ValueError(f"{_EXPECTED_JSON}, but got {line[:80]!r}")
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"{place}: {_EXPECTED_JSON}, but got {line[:80]!r} ({error})"
-            ) from error
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from error
+            is_json = not isinstance(error, json.JSONDecodeError)
+            reason = error if is_json else f"{_EXPECTED_JSON}, but got {line[:80]!r} ({error})"
+            raise ValueError(f"{place}: {reason}") from error
         yield record._replace(values=asked)
 
 
 def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]:
-    """
-    Yields the sentences of a file in columns. A CoNLL-U file has its words in the column `form`.
-    Any other file has the columns of the model's dataset reader, or one column.
-    """
+    """Yields sentences in CoNLL-U, in the columns of the model's dataset reader, or in one."""
     if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(
             f"{_STDIN if path == '-' else path} is in columns: `predict` reads columns only from a "
-            "file, for a model of single sentences; give text or JSON. For labelled data there is "
-            "`evaluate --predictions-output-file`"
+            "file, for a model of single sentences; give text or JSON"
         )
     word, columns = "form", None
     if kind != "conllu":
@@ -122,7 +99,7 @@ def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]
         elif first is not None and columns is None:
             raise ConfigurationError(
                 f"{path}:{first.line}: the file is in columns, and the model does not know which "
-                "column has the words: give plain text, JSON, or one word on each line"
+                "has the words: give plain text, JSON, or one word on each line"
             )
     for sentence in read_records(path, kind, columns):
         yield sentence._replace(values={"tokens": sentence.values[word]})
@@ -141,12 +118,8 @@ def _rows(path: str, predictor: TextPredictor, header: bool) -> Iterator[Record]
         for each in _split(asked, predictor):
             yield row._replace(values={**each, **further})
     if empty:
-        logger.warning(
-            "%s: rows without a text have no answer: %d, the first in line %d",
-            path,
-            len(empty),
-            empty[0],
-        )
+        message = "%s: rows without a text have no answer: %d, the first in line %d"
+        logger.warning(message, path, len(empty), empty[0])
 
 
 def _columns_of(row: Record, predictor: TextPredictor) -> dict[str, str]:
@@ -159,9 +132,7 @@ def _columns_of(row: Record, predictor: TextPredictor) -> dict[str, str]:
                 f"{listed(row.values)}"
             )
         return {name: name for name in names}
-    known = (
-        list(dict.fromkeys([*names, "text"])) if predictor.column is None else [predictor.column]
-    )
+    known = [predictor.column] if predictor.column else list(dict.fromkeys([names[0], "text"]))
     for column in known:
         if column in row.values:
             return {names[0]: column}
@@ -172,10 +143,7 @@ def _columns_of(row: Record, predictor: TextPredictor) -> dict[str, str]:
 
 
 def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:
-    """
-    Returns a row's named columns that the predictor does not read. Renames a column that has the
-    name of an input's field.
-    """
+    """Returns a row's named columns that are not read, renamed if a field has their name."""
     taken = (*predictor.input_names, *predictor.other_names)
     columns = {name: value for name, value in row.values.items() if name and name not in read}
     return {unlike(name, taken): value for name, value in columns.items()}

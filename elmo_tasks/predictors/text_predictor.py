@@ -30,10 +30,9 @@ _MISSPELT = 0.9
 
 class TextPredictor(Predictor):
     """
-    The base class of the predictors. `elmo-tasks predict` can give them JSON, plain text and tables
-    (see `read_inputs`), and they can answer in text for people. An answer begins with the further
-    fields of its input, which the predictor does not read, such as an id. If the answer has a field
-    of the same name, the field of the input becomes `input_NAME`.
+    The base class of the predictors, which take JSON, plain text and tables (see `read_inputs`). An
+    answer begins with the further fields of its input, which the predictor does not read, such as
+    an id (see `with_fields`).
 
     An input is a sentence, which the tokenizer of the dataset reader cuts (see `sentence_input`),
     unless a subclass has other `input_names` and its own `_json_to_instance`.
@@ -41,13 +40,10 @@ class TextPredictor(Predictor):
     # Parameters
 
     frozen (default `True`): Whether the model is put into evaluation mode.
-    format: The form of an answer in the output of `elmo-tasks predict`: a line of `json`, or of
-        `text` for people. By default it is text for inputs in plain text or tables, and JSON for
-        inputs in JSON.
-    column: The column of a table that has the texts. By default it has the name of the input, such
-        as `sentence`, or is named `text`.
-    split (default `False`): Whether a line of plain text, or a field of a table, is cut into
-        sentences by spaCy's sentencizer. Each sentence then has an answer of its own.
+    format: `json`, or `text` for people. By default `predict` answers inputs in JSON as JSON.
+    column: The column of a table with the texts; by default `text`, or the name of the input.
+    split (default `False`): Whether spaCy's sentencizer cuts a line of plain text, or a field of a
+        table, into sentences. Each sentence then has an answer of its own.
 
     # Raises
 
