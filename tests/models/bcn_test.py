@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from allennlp.data import Token
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bcn import Bcn, _attend
@@ -92,31 +91,6 @@ def test_dropout_is_before_the_feedforward_and_before_the_classifier(rate: float
     for name, dropped in inputs.items():
         assert (whole[name] != 0).all()
         assert (dropped == 0).double().mean().item() == pytest.approx(rate, abs=0.15)
-
-
-def test_sentence_of_a_thousand_tokens_has_probabilities() -> None:
-    built = TASK.build()
-    instances = [built.reader.text_to_instance([Token("word")] * n) for n in (1000, 1)]
-    for instance in instances:
-        built.reader.apply_token_indexers(instance)
-
-    probabilities = built.model(**built.tensors(instances))["class_probabilities"]
-
-    assert torch.allclose(probabilities.sum(dim=1), torch.ones(2))
-
-
-def test_predictions_speak_of_classes_by_name() -> None:
-    built = TASK.build()
-
-    answer = built.model.forward_on_instance(built.instances[3])
-
-    assert answer["tokens"] == ["(", "A", "pleasant", "stroll", ")", "in", "the", "rain"]
-    assert set(answer["probabilities"]) == {
-        "very negative", "negative", "neutral", "positive", "very positive",
-    }  # fmt: skip
-    best = int(np.argmax(answer["class_probabilities"]))
-    assert answer["label"] == built.vocab.get_token_from_index(best, "labels")
-    assert answer["probabilities"][answer["label"]] == max(answer["class_probabilities"])
 
 
 def test_unknown_output_place_is_refused() -> None:

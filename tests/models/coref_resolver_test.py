@@ -138,16 +138,6 @@ def test_scores_choices_and_loss_are_those_by_hand(
     assert output["loss"].item() == pytest.approx(by_all_assignments(scores, labels))
 
 
-def test_order_of_the_batch_changes_nothing(built: Built) -> None:
-    with in_dtype(built.model, torch.double), torch.no_grad():
-        one = built.model(**built.tensors(built.instances))
-        other = built.model(**built.tensors(built.instances[::-1]))
-
-    torch.testing.assert_close(other["loss"], one["loss"])
-    for name in ("spans", "antecedents", "probabilities"):
-        torch.testing.assert_close(other[name][::-1], one[name])
-
-
 def test_sentences_and_spans_may_be_computed_in_parts(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
