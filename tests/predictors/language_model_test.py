@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
@@ -11,7 +9,6 @@ from tests.helpers.archives import SENTENCES, language_model
 
 # The last word is not in the vocabulary.
 SENTENCE = "the old dog saw a zebra"
-DIRECTIONS = ("forward", "backward")
 
 
 @pytest.fixture(scope="module", params=["reset", "carry"])
@@ -23,7 +20,7 @@ def predictor(
 
 
 @pytest.fixture
-def scorer(predictor: LanguageModelPredictor, tmp_path: Path) -> LanguageModel:
+def scorer(predictor: LanguageModelPredictor) -> LanguageModel:
     """The biLM of the model, and its softmax from the vocabulary and the weights."""
     return LanguageModel(predictor._model.bilm, softmax_of(predictor._model))
 
@@ -41,7 +38,7 @@ def test_an_answer_has_the_scores_of_the_language_model(
         perplexity = scorer.perplexity([text])
         assert answer["tokens"] == score.tokens == text.split()
         assert answer["unknown"] == [not known for known in score.known]
-        for direction in DIRECTIONS:
+        for direction in ("forward", "backward"):
             expected = getattr(score, direction).tolist()
             assert answer[f"{direction}_log_probs"] == pytest.approx(expected, abs=1e-4)
             expected = getattr(perplexity, direction)

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,6 @@ import elmo_tasks
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.load import Answer, LoadedModel
 from tests.helpers.archives import classifier, task_model
-from tests.helpers.configs import ROOT
 from tests.helpers.hostile_weights import overflow
 
 
@@ -134,18 +131,3 @@ def test_a_model_that_is_not_there_is_refused() -> None:
         elmo_tasks.load("mini")
     with pytest.raises(AttributeError, match="module 'elmo_tasks' has no attribute 'lod'"):
         elmo_tasks.lod  # noqa: B018
-
-
-def test_the_package_imports_allennlp_only_for_load() -> None:
-    script = """
-import sys
-import elmo_tasks
-assert "allennlp" not in sys.modules
-sys.modules["allennlp"] = None
-elmo_tasks.load
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True
-    )
-
-    assert "ImportError: this part of elmo_tasks needs AllenNLP" in result.stderr
