@@ -121,15 +121,6 @@ def test_weights_start_as_published() -> None:
     assert model.self_attention.null_logit.item() == -1
 
 
-def test_dropout_of_a_text_has_one_mask_for_all_its_tokens() -> None:
-    model = TASK.build().model.train()
-
-    dropped = model.dropout(torch.ones(2, 5, 40))
-
-    assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
-    assert not torch.equal(dropped[0], dropped[1])
-
-
 def test_dropout_is_around_two_encoders_and_before_start_and_end() -> None:
     # The maximum over characters would have zeros of its own.
     built = TASK.build("{ characters: null, hidden_dim:: 64, model+: { dropout: 0.5 } }")

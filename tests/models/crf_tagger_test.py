@@ -4,7 +4,7 @@ from allennlp.data import Token
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.crf_paths import CrfPaths
-from elmo_tasks.readers.entities import Entity, read_entities, write_tags
+from elmo_tasks.readers.entities import read_entities
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
 
@@ -98,21 +98,6 @@ def test_tags_are_always_a_sequence_of_the_scheme(scheme: str) -> None:
     assert any(answer["confidences"] for answer in answers)
 
 
-def test_confidences_of_disjoint_readings_of_a_token_sum_to_one(built: Built) -> None:
-    (answer,) = built.model.forward_on_instances(built.instances[7:8])
-    paths = built.model.best_paths(torch.as_tensor(answer["logits"]), 10)
-
-    assert answer["tokens"] == ["Rain"]
-    # O, or an entity of one of the four types: the scheme has no other tags for one token.
-    tags = {tag for path in paths for tag in path.tags}
-    assert tags == {"O", "U-PER", "U-LOC", "U-ORG", "U-MISC"}
-    assert sum(path.probability for path in paths) == pytest.approx(1)
-    assert paths == sorted(paths, key=lambda path: -path.probability)
-    assert paths[0].tags == answer["tags"]
-    if answer["entities"]:
-        assert answer["confidences"] == pytest.approx([paths[0].probability])
-
-
 @pytest.mark.parametrize("scheme", ["BIO", "BIOUL"])
 def test_the_confidence_of_an_entity_is_the_sum_over_the_paths_that_have_it(scheme: str) -> None:
     built = TASK.build(f"{{ scheme: '{scheme}' }}")
@@ -136,25 +121,6 @@ def test_the_confidence_of_an_entity_is_the_sum_over_the_paths_that_have_it(sche
             assert probability == pytest.approx(sum(having), rel=1e-5)
             seen += len(having) > 1
     assert seen > 3
-
-
-def test_sentence_of_two_thousand_tokens_is_trained_on_and_tagged(built: Built) -> None:
-    entities = [Entity("LOC", start, start + 3) for start in range(0, 1998, 3)]
-    tags = write_tags(entities, 2000, "BIOUL")
-    instance = built.reader.text_to_instance([Token("Oslo")] * 2000, tags)
-    built.reader.apply_token_indexers(instance)
-    short = built.instances[0]
-
-    output = built.model(**built.tensors([instance, short]))
-    alone = [built.model(**built.tensors([each]))["loss"] for each in (instance, short)]
-    output["loss"].backward()
-    answer = built.model.make_output_human_readable(output)
-
-    # A loss is a sum over the tokens, in float32.
-    rounding = 2000 * torch.finfo(torch.float32).eps
-    torch.testing.assert_close(output["loss"], sum(alone), rtol=rounding, atol=0)
-    assert all(p.grad.isfinite().all() for p in built.model.parameters() if p.grad is not None)
-    assert [len(tags) for tags in answer["tags"]] == [2000, 7]
 
 
 def test_metrics_are_of_the_best_paths(built: Built) -> None:

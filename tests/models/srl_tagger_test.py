@@ -1,14 +1,11 @@
-from typing import Any
-
 import pytest
 import torch
-from allennlp.data import Batch, Instance, Token, Vocabulary
+from allennlp.data import Batch, Token, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.readers.entities import Entity, read_entities
 from elmo_tasks.readers.label_fields import UNKNOWN
-from elmo_tasks.readers.srl import Predicate, SrlReader
+from elmo_tasks.readers.srl import Predicate
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
 
@@ -85,42 +82,6 @@ def test_tags_are_always_a_sequence_of_bio_and_confidences_are_probabilities() -
         assert all(0 < confidence <= 1 for confidence in answer["confidences"])
         assert answer["predicate"] == instance["predicate"].sequence_index
     assert any(answer["confidences"] for answer in answers)
-
-
-def test_readings_of_a_token_alone_have_confidences_that_sum_to_one(built: Built) -> None:
-    reader, model = built.reader, built.model
-    (answer,) = model.forward_on_instances([indexed(reader, ["Rain"], 0)])
-    roles = [name[2:] for name in model.tag_names if name.startswith("B-")]
-
-    logits = torch.tensor(answer["logits"], dtype=torch.double)
-    outside = logits.softmax(dim=-1)[0, model.tag_names.index("O")]
-    inside = [model.tag_names.index(f"I-{role}") for role in roles]
-    # A sentence of one token begins with no I.
-    allowed = 1 - logits.softmax(dim=-1)[0, inside].sum()
-    probabilities = confidences(built, answer, [Entity(role, 0, 1) for role in roles])
-    assert sum(probabilities) + outside.item() / allowed.item() == pytest.approx(1)
-
-
-def indexed(reader: SrlReader, words: list[str], predicate: int) -> Instance:
-    instance = reader.text_to_instance([Token(word) for word in words], predicate)
-    reader.apply_token_indexers(instance)
-    return instance
-
-
-def confidences(built: Built, answer: dict[str, Any], spans: list[Entity]) -> list[float]:
-    logits = torch.tensor(answer["logits"], dtype=torch.double).unsqueeze(0)
-    mask = logits.new_ones(logits.shape[:2]).bool()
-    (found,) = BioPaths(built.model.tag_names, logits, mask).span_probabilities([spans])
-    return found
-
-
-def test_the_predicate_s_place_decides_between_the_instances_of_a_sentence(built: Built) -> None:
-    first, second = built.tensors(built.instances[1:3])["predicate"].flatten().tolist()
-    one, other = built.model.forward_on_instances(built.instances[1:3])
-
-    assert (first, second) == (2, 6)
-    assert one["tokens"] == other["tokens"]
-    assert (one["logits"] != other["logits"]).any()
 
 
 def test_metrics_of_each_role_are_left_out_while_training(built: Built) -> None:

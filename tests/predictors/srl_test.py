@@ -70,25 +70,6 @@ def test_predicates_are_those_that_the_user_names_and_may_be_none(
     assert [each["index"] for each in predicates] == expected
 
 
-def test_more_predicates_than_the_model_reads_at_a_time_are_answered(
-    predictor: SrlPredictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = []
-    forward = predictor._model.forward_on_instances
-
-    def counted(batch: list[Instance]) -> list[dict[str, Any]]:
-        sizes.append(len(batch) * max(len(instance["tokens"]) for instance in batch))
-        return forward(batch)
-
-    monkeypatch.setattr(predictor._model, "forward_on_instances", counted)
-
-    short, long = predictor.predict_batch_json([{"tokens": ["left"]}, {"tokens": ["left"] * 70}])
-
-    assert [each["index"] for each in short["predicates"]] == [0]
-    assert [each["index"] for each in long["predicates"]] == list(range(70))
-    assert sum(sizes) >= 70 * 70 and max(sizes) <= 4096
-
-
 @pytest.mark.parametrize(
     "inputs", [{"tokens": ["left"] * 4}, {"sentence": "a b", "predicates": [0, 1]}]
 )

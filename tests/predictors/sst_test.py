@@ -54,14 +54,3 @@ def test_archive_predicts_without_its_files_and_the_network(predictor: Predictor
     assert set(answer["probabilities"]) == CLASSES
     assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
     assert answer["label"] == max(CLASSES, key=answer["probabilities"].__getitem__)
-
-
-def test_archive_has_the_weights_of_the_bilm_and_the_word_vectors(predictor: Predictor) -> None:
-    state = predictor._model.state_dict()
-
-    assert any(tensor.any() for name, tensor in state.items() if name.endswith("state.h"))
-
-    index = predictor._model.vocab.get_token_index("The")
-    vectors = state["text_embedder.words.token_embedder_tokens.weight"]
-
-    assert vectors[index].tolist() == [1, 2, 3]

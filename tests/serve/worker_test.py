@@ -4,7 +4,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from starlette.requests import ClientDisconnect
 
 from elmo_tasks.serve import worker
 from elmo_tasks.serve.worker import Worker, count_words
@@ -87,32 +86,6 @@ def test_a_bad_input_does_not_harm_the_others_of_its_batch() -> None:
     assert answers[0] == [2] and answers[3] == [6]
     assert str(answers[1]) == "'x' is no number"
     assert str(answers[2]) == "input 2 of 2: 'y' is no number"
-
-
-def test_nothing_is_computed_for_a_client_that_has_gone() -> None:
-    model, works = Model(), Worker(10)
-
-    async def has_gone() -> bool:
-        return True
-
-    answers = all_at_once(
-        works.answer(model, [1], stays),
-        works.answer(model, [2], has_gone),
-        works.answer(model, [3], stays),
-        models=[model],
-    )
-
-    assert answers[0] == [2] and isinstance(answers[1], ClientDisconnect) and answers[2] == [6]
-    assert model.batches == [[1, 3]]
-
-
-def test_a_request_too_many_is_refused_and_a_later_one_answered() -> None:
-    model, works = Model(), Worker(2)
-
-    answers = all_at_once(*(works.answer(model, [k], stays) for k in range(3)), models=[model])
-
-    assert answers[:2] == [[0], [2]] and isinstance(answers[2], asyncio.QueueFull)
-    assert all_at_once(works.answer(model, [3], stays), models=[]) == [[6]]
 
 
 def test_the_worker_works_on_after_it_was_idle() -> None:
