@@ -28,7 +28,6 @@ class Bcn(Classifier):
 
     # Parameters
 
-    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
     feedforward: Applied to every embedded token.
     encoder: Computes X from the output of `feedforward`.
     integrator: Reads [X; X - C; X * C], where C is what each token finds by attention.

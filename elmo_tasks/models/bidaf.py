@@ -41,8 +41,6 @@ class Bidaf(Model):
 
     # Parameters
 
-    text_embedder: Embeds the words of question and passage, with ELMo at the input, the output,
-        both or neither.
     encoder: Reads question and passage, each by itself.
     residual_encoder: Reads the passage between attention to the question and self-attention.
     start_encoder: Reads the passage after the self-attention. The start is scored from its output.

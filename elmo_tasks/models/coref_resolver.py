@@ -46,7 +46,6 @@ class CorefResolver(Model):
 
     # Parameters
 
-    text_embedder: Embeds words and characters, with ELMo at the input, the output, both or neither.
     encoder: The biLSTM. ELMo joins its output at the output place.
     mention_feedforward: Reads a span: [h_first; h_last; width; head].
     antecedent_feedforward: Reads a pair of spans: both of them, their product, and three features.

@@ -37,7 +37,6 @@ class CrfTagger(Tagger):
 
     # Parameters
 
-    text_embedder: Embeds words and characters, with ELMo at the input, the output, both or neither.
     encoders: At least one encoder; each reads the output of the encoder before it. The paper has
         two biLSTMs. ELMo joins the output of the last one at the output place.
     dropout (default `0.5`): Applied to the input of each encoder, as in the paper, and to the

@@ -27,7 +27,6 @@ class Esim(Classifier):
 
     # Parameters
 
-    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
     encoder: The first biLSTM. ELMo joins its output at the output place.
     projection: Applied to the enhancement [a; ã; a - ã; a * ã], where ã is what each token finds by
         attention.

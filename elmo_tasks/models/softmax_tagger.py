@@ -22,7 +22,6 @@ class SoftmaxTagger(Tagger):
 
     # Parameters
 
-    text_embedder: Embeds words and characters, with ELMo at the input, the output, both or neither.
     encoder: ELMo joins its output at the output place.
     dropout (default `0.5`): Applied to the input of the encoder and to the vectors from which tags
         are scored. All tokens of a sentence share one mask.

@@ -27,7 +27,6 @@ class SrlTagger(Tagger):
 
     # Parameters
 
-    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
     encoder: The interleaved LSTMs, which read [x_k; p_k], where p_k is the embedding of the
         predicate's mark. ELMo joins their output at the output place.
     predicate_dim (default `100`): Width of p_k.

@@ -39,7 +39,6 @@ class TextClassifier(Classifier):
 
     # Parameters
 
-    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
     encoder: Reads a sentence. ELMo joins its output at the output place.
     feedforward: Applied to the vector of a text, or of two texts, before the labels are scored.
     dropout (default `0.5`): Applied to the inputs of `encoder` and `feedforward`.

@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.json_text import check_characters
 from elmo_tasks.predictors.answers import one_line
-from elmo_tasks.predictors.inputs import are_words, joined_tokens, span_of
+from elmo_tasks.predictors.inputs import Text, are_words
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.spacy_pipeline import split_sentences
@@ -31,9 +31,9 @@ class CorefPredictor(TextPredictor):
     come with `"speakers"`, the speaker of each; by default all have the same speaker.
 
     An answer has `document` (the text), `sentences` (their tokens) and `clusters` of two mentions
-    or more. A mention has a span (see `span_of`), the index of its `sentence`, an `antecedent` (the
-    index in the cluster of an earlier mention) and the antecedent's `probability`. The last two are
-    null for the first mention. In text, an answer is the document and a line for each cluster.
+    or more. A mention has a span (see `Text.span`), the index of its `sentence`, an `antecedent`
+    (the index in the cluster of an earlier mention) and the antecedent's `probability`, both null
+    for the first mention. In text, an answer is the document and a line for each cluster.
 
     Registered as a `Predictor` with name "elmo_coref".
     """
@@ -74,7 +74,7 @@ class CorefPredictor(TextPredictor):
         # Documents that the reader read from a file have sentences, but no raw text.
         document = metadata.get("document") or _joined(metadata["sentences"])
         indices = [index for index, each in enumerate(document.sentences) for _ in each]
-        tokens = [token for sentence in document.sentences for token in sentence]
+        text = Text(document.text, [token for each in document.sentences for token in each])
         return {
             "document": document.text,
             "sentences": [[token.text for token in each] for each in document.sentences],
@@ -82,7 +82,7 @@ class CorefPredictor(TextPredictor):
                 [
                     {
                         "sentence": indices[mention.start],
-                        **span_of(document.text, tokens, mention.start, mention.end),
+                        **text.span(mention.start, mention.end),
                         "antecedent": mention.antecedent,
                         "probability": mention.probability,
                     }
@@ -130,9 +130,9 @@ class CorefPredictor(TextPredictor):
 
 
 def _joined(sentences: Sequence[Sequence[str]]) -> _Document:
-    words = [word for sentence in sentences for word in sentence]
-    tokens = iter(joined_tokens(words))
-    return _Document(" ".join(words), [[next(tokens) for _ in each] for each in sentences])
+    text = Text.of_words(word for sentence in sentences for word in sentence)
+    tokens = iter(text.tokens)
+    return _Document(text.text, [[next(tokens) for _ in each] for each in sentences])
 
 
 def _speakers(inputs: JsonDict, sentences: list[list[Token]]) -> list[str] | None:

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from allennlp.common.util import JsonDict
@@ -7,15 +7,28 @@ from allennlp.data.tokenizers import Token
 from elmo_tasks.common.json_text import check_characters
 
 
-class SentenceInput(NamedTuple):
-    """A sentence that a user asks about, raw or as tokens with a blank between them."""
+class Text(NamedTuple):
+    """A text that a user asks about, and its tokens with their offsets."""
 
     text: str
-    # At least one, with their offsets in the text.
     tokens: list[Token]
 
+    @classmethod
+    def of_words(cls, words: Iterable[str]) -> "Text":
+        """Returns the text of words with a blank between them."""
+        tokens, start = [], 0
+        for word in words:
+            tokens.append(Token(word, idx=start, idx_end=start + len(word)))
+            start += len(word) + 1
+        return cls(" ".join(token.ensure_text() for token in tokens), tokens)
 
-def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> SentenceInput:
+    def span(self, first: int, stop: int) -> JsonDict:
+        """Returns the tokens `first` to `stop - 1` in the form of an answer."""
+        start, end = self.tokens[first].idx, self.tokens[stop - 1].idx_end
+        return {"text": self.text[start:end], "tokens": [first, stop], "characters": [start, end]}
+
+
+def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> Text:
     """
     Returns the sentence of `{"sentence": "raw text"}`, `{"text": "raw text"}` or
     `{"tokens": ["one", "word", "each"]}`. If there are both, the tokens count. Raises `ValueError`
@@ -26,12 +39,12 @@ def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> Sente
         is_text = isinstance(inputs, dict) and "text" in inputs and "sentence" not in inputs
         name = "text" if is_text else "sentence"
         check_texts(inputs, (name,), ' or {"tokens": ["one", "word", "each"]}')
-        text, tokens = inputs[name], tokenize(inputs[name])
+        sentence = Text(inputs[name], tokenize(inputs[name]))
     else:
-        text, tokens = " ".join(words), joined_tokens(words)
-    if not tokens:
+        sentence = Text.of_words(words)
+    if not sentence.tokens:
         raise ValueError("there is no word in the sentence")
-    return SentenceInput(text, tokens)
+    return sentence
 
 
 def given_words(inputs: Any) -> list[str] | None:
@@ -62,18 +75,3 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
         check_characters(inputs[name])
         if not inputs[name].strip():
             raise ValueError(f"there is no word in the {name}")
-
-
-def joined_tokens(words: Iterable[str]) -> list[Token]:
-    """Returns a token for each word, with the characters that it covers in `" ".join(words)`."""
-    tokens, start = [], 0
-    for word in words:
-        tokens.append(Token(word, idx=start, idx_end=start + len(word)))
-        start += len(word) + 1
-    return tokens
-
-
-def span_of(text: str, tokens: Sequence[Token], first: int, stop: int) -> JsonDict:
-    """Returns the tokens `first` to `stop - 1` of a text in the form of an answer."""
-    start, end = tokens[first].idx, tokens[stop - 1].idx_end
-    return {"text": text[start:end], "tokens": [first, stop], "characters": [start, end]}

@@ -4,12 +4,11 @@ import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import SequenceLabelField
-from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.crf_tagger import CrfTagger
-from elmo_tasks.predictors.inputs import joined_tokens, sentence_input, span_of
+from elmo_tasks.predictors.inputs import Text, sentence_input
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
@@ -19,7 +18,7 @@ from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 class NerPredictor(TextPredictor):
     """
     Finds the named entities of a sentence. An answer has `sentence` (the text), `tokens`, `tags`
-    (one for each token) and `entities`. An entity has a `type`, a span (see `span_of`) and a
+    (one for each token) and `entities`. An entity has a `type`, a span (see `Text.span`) and a
     `confidence`: the marginal probability that exactly these tokens are an entity of this type,
     over all sequences of tags that the scheme allows.
 
@@ -85,24 +84,22 @@ class NerPredictor(TextPredictor):
         return labelled
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
-        instance = self._dataset_reader.text_to_instance(tokens)
-        instance["metadata"].metadata["sentence"] = text
+        sentence = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
+        instance = self._dataset_reader.text_to_instance(sentence.tokens)
+        instance["metadata"].metadata["sentence"] = sentence
         return instance
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
-        words, tokens = output["tokens"], instance["tokens"].tokens
-        text = instance["metadata"].metadata.get("sentence")
-        if text is None:
-            # Sentences that the reader read from a file have tokens, but no raw text.
-            text, tokens = " ".join(words), joined_tokens(words)
+        words = output["tokens"]
+        # Sentences that the reader read from a file have tokens, but no raw text.
+        sentence = instance["metadata"].metadata.get("sentence") or Text.of_words(words)
         answer: JsonDict = {
-            "sentence": text,
+            "sentence": sentence.text,
             "tokens": words,
             "tags": output["tags"],
             "entities": [
-                {**_entity(text, tokens, span), "confidence": confidence}
-                for span, confidence in zip(output["entities"], output["confidences"])
+                {**_entity(sentence, entity), "confidence": confidence}
+                for entity, confidence in zip(output["entities"], output["confidences"])
             ],
         }
         if self.top_k:
@@ -111,15 +108,15 @@ class NerPredictor(TextPredictor):
                 {
                     "probability": path.probability,
                     "tags": path.tags,
-                    "entities": [_entity(text, tokens, span) for span in path.entities],
+                    "entities": [_entity(sentence, entity) for entity in path.entities],
                 }
                 for path in self._model.best_paths(logits, self.top_k)
             ]
         return answer
 
 
-def _entity(text: str, tokens: list[Token], entity: Entity) -> JsonDict:
-    return {"type": entity.type, **span_of(text, tokens, entity.start, entity.end)}
+def _entity(sentence: Text, entity: Entity) -> JsonDict:
+    return {"type": entity.type, **sentence.span(entity.start, entity.end)}
 
 
 def _marked(text: str, entities: list[JsonDict]) -> str:

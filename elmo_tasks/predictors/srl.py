@@ -3,13 +3,12 @@ from typing import Any
 
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
-from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.answers import one_line
-from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input, span_of
+from elmo_tasks.predictors.inputs import Text, sentence_input
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.predicate_field import PredicateWords
@@ -23,7 +22,7 @@ class SrlPredictor(TextPredictor):
 
     An answer has `sentence` (the text), `tokens` and `predicates`. A predicate has its `text`, its
     `index`, `tags` (one for each token) and `roles`. Each of the roles has a `role` (such as ARG0,
-    or V for the predicate), a span (see `span_of`) and a `confidence`: the marginal probability
+    or V for the predicate), a span (see `Text.span`) and a `confidence`: the marginal probability
     that exactly these tokens have this role, over all sequences of tags that BIO allows. In text,
     an answer is the sentence and a line for each predicate, with its roles.
 
@@ -100,15 +99,15 @@ class SrlPredictor(TextPredictor):
         ]
         outputs = iter(self.outputs(instances))
         return [
-            _answer(*sentence, list(islice(outputs, len(indices))))
+            _answer(sentence, list(islice(outputs, len(indices))))
             for sentence, indices in zip(sentences, predicates)
         ]
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         """Returns the answer for an instance, which has one predicate."""
-        return _answer(" ".join(output["tokens"]), joined_tokens(output["tokens"]), [output])
+        return _answer(Text.of_words(output["tokens"]), [output])
 
-    def _predicates(self, inputs: JsonDict, sentence: SentenceInput) -> list[int]:
+    def _predicates(self, inputs: JsonDict, sentence: Text) -> list[int]:
         if "predicates" not in inputs:
             words = [token.ensure_text() for token in sentence.tokens]
             return self._predicate_words.indices(words)
@@ -124,7 +123,7 @@ class SrlPredictor(TextPredictor):
             raise ValueError(f"predicates has a token twice: {asked!r} in {inputs!r}")
         return asked
 
-    def _check_work(self, sentences: list[SentenceInput], predicates: list[list[int]]) -> None:
+    def _check_work(self, sentences: list[Text], predicates: list[list[int]]) -> None:
         num_tags = sum(
             len(sentence.tokens) * len(indices) for sentence, indices in zip(sentences, predicates)
         )
@@ -135,27 +134,21 @@ class SrlPredictor(TextPredictor):
             )
 
 
-def _answer(text: str, tokens: list[Token], outputs: list[dict[str, Any]]) -> JsonDict:
+def _answer(sentence: Text, outputs: list[dict[str, Any]]) -> JsonDict:
     """Returns the answer for a sentence, given the model's outputs for its predicates."""
-    return {
-        "sentence": text,
-        "tokens": [token.text for token in tokens],
-        "predicates": [
-            {
-                "text": tokens[output["predicate"]].text,
-                "index": output["predicate"],
-                "tags": output["tags"],
-                "roles": [
-                    {
-                        "role": role,
-                        **span_of(text, tokens, start, end),
-                        "confidence": confidence,
-                    }
-                    for (role, start, end), confidence in zip(
-                        output["arguments"], output["confidences"]
-                    )
-                ],
-            }
-            for output in outputs
-        ],
-    }
+    words = [token.text for token in sentence.tokens]
+    predicates = [
+        {
+            "text": words[output["predicate"]],
+            "index": output["predicate"],
+            "tags": output["tags"],
+            "roles": [
+                {"role": role, **sentence.span(start, end), "confidence": confidence}
+                for (role, start, end), confidence in zip(
+                    output["arguments"], output["confidences"]
+                )
+            ],
+        }
+        for output in outputs
+    ]
+    return {"sentence": sentence.text, "tokens": words, "predicates": predicates}

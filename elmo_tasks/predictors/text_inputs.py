@@ -77,8 +77,9 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
             if isinstance(predictor, TextPredictor) and not isinstance(asked, dict):
                 raise ValueError(f"{_EXPECTED_JSON}, but got {line[:80]!r}")
         except ValueError as error:
-            is_json = not isinstance(error, json.JSONDecodeError)
-            reason = error if is_json else f"{_EXPECTED_JSON}, but got {line[:80]!r} ({error})"
+            reason = str(error)
+            if isinstance(error, json.JSONDecodeError):
+                reason = f"{_EXPECTED_JSON}, but got {line[:80]!r} ({error})"
             raise ValueError(f"{place}: {reason}") from error
         yield record._replace(values=asked)
 
