@@ -113,11 +113,10 @@ def ask_for(page: Any, title: str, sentence: str) -> Any:
     return answered(panel)
 
 
-def test_every_model_and_tool_has_a_tab(page: Any) -> None:
+def test_each_model_and_tool_has_a_tab_and_the_first_is_open_with_its_first_example_answered(
+    page: Any, address: str
+) -> None:
     assert page.get_by_role("tab").all_inner_texts() == TABS
-
-
-def test_the_first_tab_is_open_with_its_first_example_answered(page: Any, address: str) -> None:
     about = httpx.get(f"{address}/models").json()["models"][0]
 
     panel = answered(page.get_by_role("tabpanel", name=TABS[0], exact=True))
@@ -204,7 +203,7 @@ def test_a_text_with_signs_beyond_16_bits_is_marked_where_the_answer_is(
     assert panel.locator("mark").inner_text() == panel.locator(".big").inner_text()
 
 
-def test_roles_are_rows_under_the_sentence(page: Any, address: str) -> None:
+def test_roles_are_rows_under_the_sentence_and_have_a_legend(page: Any, address: str) -> None:
     panel, answer = ask(page, address, "SRL")
 
     assert panel.locator("thead th").all_inner_texts()[1:] == answer["tokens"]
@@ -219,11 +218,6 @@ def test_roles_are_rows_under_the_sentence(page: Any, address: str) -> None:
             start, end = role["tokens"]
             expected[start:end] = [[role["role"], end - start]]
         assert cells == expected
-
-
-def test_types_have_a_legend(page: Any, address: str) -> None:
-    panel, answer = ask(page, address, "SRL")
-
     names = panel.locator("dt").all_inner_texts()
     roles = {role["role"] for predicate in answer["predicates"] for role in predicate["roles"]}
     meanings = httpx.get(f"{address}/models").json()["models"][4]["legend"]
@@ -249,11 +243,18 @@ def test_words_are_coloured_by_how_much_they_matter(page: Any, address: str, tit
     assert shown == pytest.approx(weights, abs=6e-4)
 
 
-def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
-    page: Any,
-) -> None:
+def find(page: Any, answer: dict[str, Any]) -> Any:
+    """Returns the panel of Coref with an answer. A model that is not trained may find nothing."""
+    page.route(
+        "**/predict/coref*",
+        lambda route: route.fulfill(json=answer, headers={"server-timing": "answer;dur=1.0"}),
+    )
+    return click_example(page, "Coref")
+
+
+def test_mentions_are_marked_within_each_other_with_their_cluster(page: Any) -> None:
     text = "😀 Her <b>dog saw Zoë & her dog."
-    clusters = [["Her <b>dog", "her dog"], ["Her", "Zoë", "her"]]
+    mentions = [["Her <b>dog", "her dog"], ["Her", "Zoë", "her"]]
     starts = [[2, 23], [2, 17, 23]]
     answer: dict[str, Any] = {
         "document": text,
@@ -262,17 +263,12 @@ def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
                 {"text": each, "characters": [start, start + len(each)], "probability": None}
                 for each, start in zip(*cluster)
             ]
-            for cluster in zip(clusters, starts)
+            for cluster in zip(mentions, starts)
         ],
     }
     answer["clusters"][0][1]["probability"] = 0.25
-    # A model that is not trained may find nothing.
-    page.route(
-        "**/predict/coref*",
-        lambda route: route.fulfill(json=answer, headers={"server-timing": "answer;dur=1.0"}),
-    )
 
-    panel = click_example(page, "Coref")
+    panel = find(page, answer)
 
     assert panel.locator(".text").inner_text() == "😀 Her2 <b>dog1 saw Zoë2 & her2 dog1."
     marks = panel.locator("mark")
@@ -286,20 +282,12 @@ def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
     colours = marks.evaluate_all("all => all.map(mark => mark.className)")
     first, second = "entity type-0", "entity type-1"
     assert colours == [first, second, second, first, second]
-    assert panel.locator(".clusters li").all_inner_texts() == [
-        "Her <b>dog, her dog",
-        "Her, Zoë, her",
-    ]
+    clusters = panel.locator(".clusters li").all_inner_texts()
+    assert clusters == ["Her <b>dog, her dog", "Her, Zoë, her"]
 
 
 def test_document_without_clusters_says_so(page: Any) -> None:
-    answer = {"document": "Yes.", "clusters": []}
-    page.route(
-        "**/predict/coref*",
-        lambda route: route.fulfill(json=answer, headers={"server-timing": "answer;dur=1.0"}),
-    )
-
-    panel = click_example(page, "Coref")
+    panel = find(page, {"document": "Yes.", "clusters": []})
 
     assert panel.get_by_text("No two mentions refer to the same.").is_visible()
 
@@ -309,18 +297,13 @@ LEFTWARD = "\u0642\u0627\u0631\u0628 left \u0627\u0644\u0636\u0641\u0629"
 
 
 @pytest.mark.parametrize(
-    ("title", "words"),
-    [
-        ("Layers", ".text .token"),
-        ("SRL", "thead th:not(:empty)"),
-    ],
+    ("title", "words"), [("Layers", ".text .token"), ("SRL", "thead th:not(:empty)")]
 )
 def test_words_stand_in_the_direction_of_their_text(page: Any, title: str, words: str) -> None:
     for text, leftward in [("A boat left", False), (LEFTWARD, True)]:
         panel = ask_for(page, title, text)
 
-        boxes = [word.bounding_box() for word in panel.locator(words).all()]
-        lefts = [box["x"] for box in boxes]
+        lefts = [word.bounding_box()["x"] for word in panel.locator(words).all()]
         assert len(set(lefts)) == 3 and lefts == sorted(lefts, reverse=leftward), text
 
 
