@@ -39,9 +39,6 @@ class CorefResolver(Model):
     are kept. For each kept span, the model learns a distribution over its possible antecedents: the
     mentions before it, or none.
 
-    Mentions are chosen without a gradient, so memory holds only the chosen ones. Scores are
-    computed for a few mentions at a time, so memory grows with the number of words, not its square.
-
     Registered as a `Model` with name "elmo_coref".
 
     # Parameters
@@ -186,6 +183,7 @@ class CorefResolver(Model):
         """Returns the outputs for a document from its words and the embedding of its genre."""
         candidates = candidate_spans(run.lengths, self.spans.max_width).to(x.device)
         num_spans = max(1, int(self.spans_per_word * len(x)))
+        # Memory holds the chosen mentions alone.
         with torch.no_grad():
             scores = [self._score(self.spans(x, h, part)) for part in candidates.split(_MAX_SPANS)]
             spans = candidates[choose_spans(candidates, torch.cat(scores), num_spans)]

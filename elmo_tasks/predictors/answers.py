@@ -18,10 +18,7 @@ def as_json(answer: JsonDict) -> str:
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """
-    Puts further fields before the fields of an answer. Renames a further field if the answer has
-    its name.
-    """
+    """Puts further fields before those of an answer; `input_NAME` if the answer has the name."""
     renamed: JsonDict = {}
     for name, value in fields.items():
         renamed[unlike(name, answer.keys() | renamed.keys())] = value
@@ -29,9 +26,7 @@ def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
 
 
 def unlike(name: str, taken: Collection[str]) -> str:
-    """
-    Returns the name of a further field, with `input_` before it if an answer has this name already.
-    """
+    """Returns the name of a further field, with `input_` before it if it is taken."""
     while name in taken:
         name = f"input_{name}"
     return name

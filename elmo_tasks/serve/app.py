@@ -99,23 +99,17 @@ def make_app(
 
 def _add_model(app: FastAPI, model: ServedModel, answering: Answering) -> None:
     task = model.task
+    summary = f"The answer of {model.name} to an input, or the answers to a list of them"
 
-    @_post(
-        app,
-        f"/predict/{model.name}",
-        f"The answer of {model.name} to an input, or the answers to a list of them",
-        task.examples,
-    )
+    @_post(app, f"/predict/{model.name}", summary, task.examples)
     async def predict(request: Request, details: bool = False) -> Response:
         predictor = model.detailed if details else model.predictor
         max_words = _MAX_DETAILED_WORDS if details else None
         return await answering(request, predictor.predict_batch_json, max_words)
 
     if task.explained:
-        tool = Tool(
-            task._replace(about=f"How much each word matters for the answer of {model.name}"),
-            functools.partial(saliency, model.predictor),
-        )
+        task = task._replace(about=f"How much each word matters for the answer of {model.name}")
+        tool = Tool(task, functools.partial(saliency, model.predictor))
         _add_tool(app, f"/saliency/{model.name}", tool, answering, _MAX_DETAILED_WORDS)
 
 
