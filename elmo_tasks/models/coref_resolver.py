@@ -122,10 +122,10 @@ class CorefResolver(Model):
         # Returns
 
         For each document: `spans`, of shape (mentions, 2), the first word of each kept span and the
-        word after its last; `antecedents`, of shape (mentions,), the index of the most probable
-        antecedent, or -1 for none; and `probabilities`, of shape (mentions,), of these choices. If
-        all gold clusters are given, the scalar `loss`: -log of the summed probability of a
-        mention's gold antecedents, summed over mentions, averaged over documents.
+        word after its last; `antecedents` and `probabilities`, of shape (mentions,), the index of
+        the most probable antecedent, or -1 for none. If all gold clusters are given, the scalar
+        `loss`: -log of the summed probability of a mention's gold antecedents, summed over mentions
+        and averaged over documents.
         """
         runs = [self._run(about) for about in metadata]
         words = self._encode(tokens, runs)
@@ -163,7 +163,7 @@ class CorefResolver(Model):
     def _encode(
         self, tokens: TextFieldTensors, runs: list[DocumentRun]
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yields x and h of each run, shapes (words, x_dim) and (words, h_dim)."""
+        """Yields x and h of the words of each run."""
         parts = map(self._embed, sentence_batches(tokens, runs, _MAX_TOKENS))
         x, h = (torch.cat(each) for each in zip(*parts))
         sizes = [sum(run.lengths) for run in runs]
@@ -180,7 +180,6 @@ class CorefResolver(Model):
     def _resolve(
         self, run: DocumentRun, x: torch.Tensor, h: torch.Tensor, genre: torch.Tensor
     ) -> dict[str, Any]:
-        """Returns the outputs for a document from its words and the embedding of its genre."""
         candidates = candidate_spans(run.lengths, self.spans.max_width).to(x.device)
         num_spans = max(1, int(self.spans_per_word * len(x)))
         # Memory holds the chosen mentions alone.
@@ -199,7 +198,6 @@ class CorefResolver(Model):
         return {"spans": spans, **choice._asdict()}
 
     def _score(self, g: torch.Tensor) -> torch.Tensor:
-        """Returns the mention scores of spans, shape (spans,)."""
         return self.mention_scores(self.mention_feedforward(g)).squeeze(-1)
 
     def _genre(self, index: int) -> torch.Tensor:

@@ -147,7 +147,7 @@ class CrfTagger(Tagger):
         return self.metrics_of(self.span_f1.get_metric(reset))
 
     def _is_inside(self) -> torch.Tensor:
-        """Returns whether each tag continues an entity: shape (tags,)."""
+        # Whether each tag continues an entity. Shape: (tags,)
         inside = [split_tag(name)[0] in ("I", "L") for name in self.tag_names]
         return torch.tensor(inside, device=self.tag_scores.weight.device)
 

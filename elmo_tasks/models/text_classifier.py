@@ -28,9 +28,8 @@ _THRESHOLD = 0.5
 class TextClassifier(Classifier):
     """
     Classifies texts of any length. The biLM and a biLSTM read each sentence of a text by itself, in
-    batches. The maximum, the mean and an attention over all words of the text make its vector, so
-    memory grows with the number of words, not with its square. If an instance has two texts, with
-    the vectors u and v, the input of the classifier is [u; v; `|u - v|`; u * v].
+    batches. The maximum, the mean and an attention over all words of the text make its vector. If
+    an instance has two texts, u and v, the classifier reads [u; v; `|u - v|`; u * v].
 
     If texts may have several labels (see `ClassifyReader`), each label has its own probability, and
     a text gets all labels with 0.5 or more. Otherwise a text gets the most probable label.
@@ -154,7 +153,6 @@ class TextClassifier(Classifier):
         return torch.stack(list(self._pooled(words.split([sum(run.lengths) for run in runs]))))
 
     def _words(self, sentences: TextFieldTensors) -> torch.Tensor:
-        """Returns the vectors of the words of some sentences, without padding."""
         (text,) = self.text_embedder(sentences)
         return text.extend(self.encoder(self.dropout(text.x), text.mask))[text.mask]
 
