@@ -4,6 +4,7 @@ and on the page: a reader, a model, a predictor and a config are all that they n
 """
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -113,40 +114,45 @@ def registered() -> Iterator[None]:
     ]  # fmt: skip
     for base, kind in kinds:
         base.register("toy")(kind)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        # `allennlp.__main__`, which `train` imports, puts a folder into it.
+        patch.setattr(sys, "path", [*sys.path])
+        yield
     for base, _ in kinds:
         del Registrable._registry[base]["toy"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The working folder, with the data and a trained model."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with data and a trained model."""
     folder = tmp_path_factory.mktemp("toy")
     (folder / "questions.tsv").write_text(DATA)
-    (folder / "toy.jsonnet").write_text(CONFIG)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        our_command("train", "toy.jsonnet", "-s", "run")
-        yield folder
+    (folder / "toy.jsonnet").write_text(CONFIG.replace("questions.tsv", f"{folder}/questions.tsv"))
+    our_command("train", folder / "toy.jsonnet", "-s", folder / "run")
+    return folder
 
 
 def test_the_commands_take_a_new_task(folder: Path, capsys: pytest.CaptureFixture) -> None:
     (folder / "in.txt").write_text("Did we win?\n")
 
-    our_command("predict", "run", "in.txt")
+    run, data, answers, report = (
+        folder / name for name in ("run", "questions.tsv", "answers.jsonl", "errors.json")
+    )
+
+    our_command("predict", run, folder / "in.txt")
     (line,) = capsys.readouterr().out.splitlines()
-    our_command("evaluate", "run", "questions.tsv", "--predictions-output-file", "answers.jsonl")
-    our_command("errors", "run", "questions.tsv", "--json", "errors.json")
+    our_command("evaluate", run, data, "--predictions-output-file", answers)
+    our_command("errors", run, data, "--json", report)
 
     assert line.split("\t")[0] in ("yes", "no") and line.split("\t")[2] == "Did we win ?"
-    assert len((folder / "answers.jsonl").read_text().splitlines()) == 4
-    assert json.loads((folder / "errors.json").read_text())["num_cases"] == 4
+    assert len(answers.read_text().splitlines()) == 4
+    assert json.loads(report.read_text())["num_cases"] == 4
 
 
 def test_python_and_the_page_take_a_new_task(folder: Path) -> None:
     (example,) = ToyPredictor.task.examples
-    answer = elmo_tasks.load("run").predict(example["sentence"])
-    with running(app_of([ServedModel("toy", open_archive("run"))])) as address:
+    answer = elmo_tasks.load(folder / "run").predict(example["sentence"])
+    with running(app_of([ServedModel("toy", open_archive(folder / "run"))])) as address:
         (tab,) = httpx.get(f"{address}/models").json()["models"]
         shown = httpx.post(f"{address}/predict/toy", json=example).json()
         (text,) = httpx.post(f"{address}/saliency/toy", json=example).json()["texts"]
