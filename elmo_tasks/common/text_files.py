@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
-from elmo_tasks.common.addresses import files_at, open_at
 from elmo_tasks.common.fetch import local_path
 
 logger = logging.getLogger(__name__)
@@ -27,6 +26,9 @@ _OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.ope
 
 # What a compressed file may raise when it is read; see `refuse_damaged`.
 _DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+# Files at these addresses are fetched, not streamed (see `local_path`).
+_FETCHED = ("http", "https", "hf")
 
 # A small compressed file may hold one line that fills the memory.
 MAX_LINE_BYTES = 10**8
@@ -41,9 +43,13 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
     `s3://bucket/*.gz`. The path of an existing file is no pattern. Raises `FileNotFoundError` if no
     file is found.
     """
-    found = files_at(os.fspath(pattern))
-    if found is not None:
-        return found
+    system, path = _file_system(os.fspath(pattern))
+    if system is not None:
+        # Without a wildcard, `glob` returns the address itself if there is such a file.
+        found = sorted(map(str, system.glob(path)))
+        if not found:
+            raise FileNotFoundError(f"file {pattern} not found")
+        return [system.unstrip_protocol(name) for name in found]
     matches = [] if os.path.isfile(pattern) else glob.glob(str(pattern), recursive=True)
     # An address may contain a question mark and still be no pattern.
     return sorted(filter(os.path.isfile, matches)) or [local_path(pattern)]
@@ -55,8 +61,24 @@ def opened(path: str | os.PathLike) -> Iterator[BinaryIO]:
     if path == "-":
         yield sys.stdin.buffer
         return
-    with open_at(os.fspath(path)) or open(local_path(path), "rb") as raw:
+    system, inside = _file_system(os.fspath(path))
+    with open(local_path(path), "rb") if system is None else system.open(inside, "rb") as raw:
         yield raw
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    """Returns the file system of fsspec that streams an address, if any, and the path in it."""
+    protocol, separator, _ = address.partition("://")
+    if not separator or protocol in _FETCHED:
+        return None, address
+    # fsspec is always installed, because PyTorch requires it.
+    import fsspec
+
+    try:
+        return fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError):
+        # The package for this protocol is not installed, or there is no such protocol.
+        return None, address
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[str]:

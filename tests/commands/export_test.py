@@ -15,7 +15,7 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.elmo.opening import load_bilm
 from tests.bilm.lexicon_test import write_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
-from tests.helpers.command_line import allennlp, exit_status, refusal
+from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.reference_bilm import FIXTURE_FILES, read_datasets, upstream_layers
 
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
@@ -194,17 +194,6 @@ def test_weights_too_large_for_16_bits_are_refused(
     assert check(*pair(tmp_path)).problems == []
 
 
-@pytest.mark.parametrize("content", [None, "no archive"])
-def test_what_is_no_archive_is_refused_in_one_line(tmp_path: Path, content: str | None) -> None:
-    archive = tmp_path / "model.tar.gz"
-    if content is not None:
-        archive.write_text(content)
-
-    message = refusal("elmo-export", archive, tmp_path / "pair")
-
-    assert message.startswith("elmo-export: ") and "\n" not in message
-
-
 # tests/publish/onnx_file_test.py reads files of ONNX.
 
 
@@ -251,21 +240,3 @@ def test_a_bilm_of_words_is_not_written_as_onnx(tmp_path: Path) -> None:
 
     assert message.startswith("elmo-export: this biLM looks words up in a list, but only a biLM ")
     assert not (tmp_path / "new").exists()
-
-
-def test_help_helps(capsys: pytest.CaptureFixture) -> None:
-    status = exit_status("elmo-export", "--help")
-
-    assert status == 0
-    said = capsys.readouterr().out
-    for word in (
-        "MODEL",
-        "DIR",
-        "--name",
-        "--dtype",
-        "--force",
-        "--weights",
-        "--onnx",
-        "--place",
-    ):
-        assert word in said

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common.files import atomic_write, remove_leftovers
+from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 from tests.helpers import processes
 
 
@@ -22,37 +22,22 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_file_that_is_not_finished_leaves_nothing(
+def test_a_file_that_is_not_finished_leaves_what_was_there(
     tmp_path: Path, error: type[BaseException]
 ) -> None:
-    with pytest.raises(error), atomic_write(tmp_path / "text.txt") as aside:
-        aside.write_text("half")
-        raise error
-
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_file_that_is_not_finished_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
-    path.write_text("old")
+    for names in ([], ["text.txt"]):
+        with pytest.raises(error), atomic_write(path) as aside:
+            aside.write_text("half")
+            raise error
 
-    with pytest.raises(ValueError), atomic_write(path) as aside:
-        aside.write_text("half")
-        raise ValueError
-
+        assert os.listdir(tmp_path) == names
+        write_whole(path, "old")
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["text.txt"]
 
+    write_whole(str(path), b"new")
 
-def test_a_new_file_replaces_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text("old")
-
-    with atomic_write(str(path)) as aside:
-        aside.write_text("new")
-
-    assert path.read_text() == "new"
-    assert os.listdir(tmp_path) == ["text.txt"]
+    assert path.read_text() == "new" and os.listdir(tmp_path) == ["text.txt"]
 
 
 def test_a_file_in_the_working_directory_needs_no_folder(

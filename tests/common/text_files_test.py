@@ -3,9 +3,11 @@ import errno
 import gzip
 import lzma
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 from elmo_tasks.common import text_files
@@ -157,3 +159,38 @@ def test_an_error_at_a_line_names_file_and_line_and_keeps_its_cause() -> None:
 def test_other_errors_at_a_line_stay_as_they_are() -> None:
     with pytest.raises(KeyError, match="^'no key'$"), at_line("trees.txt", 3):
         raise KeyError("no key")
+
+
+# Addresses that fsspec streams.
+
+
+@pytest.fixture
+def bucket() -> Iterator[str]:
+    """The address of a folder with two texts, one of them packed."""
+    system = fsspec.filesystem("memory")
+    system.pipe({"/bucket/a.txt": b"a b\nc\n", "/bucket/b.txt.gz": gzip.compress(b"d\n")})
+    yield "memory://bucket"
+    system.rm("/bucket", recursive=True)
+
+
+def test_an_address_that_is_a_pattern_is_its_files_sorted(bucket: str) -> None:
+    files = corpus_files(f"{bucket}/*.txt*")
+
+    assert [name.rpartition("/")[2] for name in files] == ["a.txt", "b.txt.gz"]
+    assert corpus_files(f"{bucket}/a.txt") == files[:1]
+    assert [line for name in files for line in read_lines(name)] == ["a b", "c", "d"]
+
+
+def test_an_address_is_streamed_without_a_copy(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_files, "local_path", lambda path: pytest.fail(f"fetched {path}"))
+
+    lines = list(read_lines(f"{bucket}/a.txt"))
+
+    assert lines == ["a b", "c"]
+
+
+@pytest.mark.parametrize("address", ["https://host/a", "hf://a/b", "nothing://a", "text.gz"])
+def test_what_fsspec_does_not_stream_is_left_to_others(address: str) -> None:
+    assert text_files._file_system(address) == (None, address)
