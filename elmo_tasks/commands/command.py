@@ -40,10 +40,13 @@ INTERRUPTED = 130
 # Packages that only some commands need, by the modules that these import.
 _EXTRAS = {
     "_jsonnet": "jsonnet",
+    "fastapi": "'elmo-tasks[serve]'",
+    "fastapi_offline": "'elmo-tasks[serve]'",
     "onnx": "onnx",
     "pyarrow": "pyarrow",
     "ray": "'ray[data]'",
     "sklearn": "scikit-learn",
+    "uvicorn": "'elmo-tasks[serve]'",
 }
 
 # The maximum length of a message, in characters.

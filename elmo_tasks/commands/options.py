@@ -106,7 +106,7 @@ def open_from_args(args: argparse.Namespace, store: "LayerStore | None" = None) 
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:
-    """Adds the options for texts of any format; `splitter` reads `--split` and `--language`."""
+    """Adds the options for texts of any format, which `texts_from_args` reads."""
     add = parser.add_argument
     add(
         "input_file",
@@ -144,8 +144,7 @@ def add_split(parser: Any) -> None:
     )
 
 
-def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
-    """If the text is raw, returns a function that cuts raw text into tokenized sentences."""
+def _splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
     if not args.split:
         return None
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
@@ -168,7 +167,7 @@ def texts_from_args(args: argparse.Namespace, output: str | None) -> "Iterator[C
         nullcontext() if output is None or "://" in output else lock(output),
     ):
         files = args.input_file if standard_input is None else [standard_input]
-        yield Corpus(files, args.column, splitter(args))
+        yield Corpus(files, args.column, _splitter(args))
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ examples:
 import argparse
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,13 +152,12 @@ def _score(
         scores = scores_in_processes(model, sentences, settings, args.processes, skip)
     else:
         scores = scores_of(model, sentences, settings, skip)
-    lines = _lines(_counted(scores, total, corpus), settings, skip)
+    counted = enumerate(_counted(scores, total, corpus), start=skip)
+    lines = (settings.lines(index, score) for index, score in counted)
     if output is not None:
         output.write(settings.header(), lines)
     else:
-        sys.stdout.write(settings.header())
-        for text in lines:
-            sys.stdout.write(text)
+        sys.stdout.writelines(chain([settings.header()], lines))
     done = f" after the {skip:,} that were scored before" if skip else ""
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
@@ -184,8 +184,3 @@ def _counted(scores: "Iterator[Score]", total: "Perplexity", corpus: "Corpus") -
             progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
             progress.update(len(score.tokens))
             yield score
-
-
-def _lines(scores: "Iterator[Score]", settings: "Settings", skip: int) -> Iterator[str]:
-    for index, score in enumerate(scores, start=skip):
-        yield settings.lines(index, score)

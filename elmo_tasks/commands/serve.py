@@ -66,17 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    try:
-        import fastapi_offline  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"this needs the package {error.name}: pip install 'elmo-tasks[serve]'"
-        ) from error
     registration.register()
     from elmo_tasks.analysis.archive_names import name_archives
     from elmo_tasks.analysis.errors.read_cases import read_cases
     from elmo_tasks.analysis.errors.report import error_report
+    from elmo_tasks.archives.known_models import KNOWN_MODELS
     from elmo_tasks.archives.open_archive import open_archive
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
     from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax
@@ -91,7 +85,10 @@ def run(args: argparse.Namespace) -> None:
     blank_pipeline(args.language)
     limits = Limits(max_words=args.max_words)
     with listen(args.host, args.port) as listening:
-        named = name_archives(args.models) if args.models else _known_models()
+        # The models of the package, the strongest first: the page opens with it.
+        known = sorted(KNOWN_MODELS, key=lambda name: (*_STRENGTH, name).index(name))
+        chosen = {name: KNOWN_MODELS[name] for name in known}
+        named = name_archives(args.models) if args.models else chosen
         files = data_of_models(args.data, list(named))
         archives = {name: open_archive(path) for name, path in named.items()}
         reports = [
@@ -113,16 +110,6 @@ def run(args: argparse.Namespace) -> None:
             )
         print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
         serve(make_server(app, limits), listening)
-
-
-def _known_models() -> dict[str, str]:
-    """Returns the models of the package, the strongest first, which the page opens with."""
-    from elmo_tasks.archives.known_models import KNOWN_MODELS
-
-    return {
-        name: KNOWN_MODELS[name]
-        for name in sorted(KNOWN_MODELS, key=lambda name: (*_STRENGTH, name).index(name))
-    }
 
 
 def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:

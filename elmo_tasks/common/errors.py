@@ -35,17 +35,13 @@ def check_at_least(name: str, number: int | None, least: int = 1) -> None:
         raise ConfigurationError(f"{name} must be {least} or more, not {number!r}")
 
 
-def has_allennlp() -> bool:
-    """Returns whether AllenNLP is installed."""
-    try:
-        return find_spec("allennlp") is not None
-    except ModuleNotFoundError:
-        return False
-
-
 def require_allennlp() -> None:
     """Raises `ImportError` where AllenNLP is not installed; the message says what to install."""
-    if not has_allennlp():
+    try:
+        found = find_spec("allennlp")
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
         raise ImportError(INSTALL_ALLENNLP)
 
 

@@ -42,6 +42,7 @@ def test_what_was_written_is_read(
 def test_sentences_have_the_line_of_their_first_token(tmp_path: Path) -> None:
     content = "-DOCSTART- - -\n\nBoats boat N\nleft\tleave  V\r\n-DOCSTART-\n \t\n Oslo Oslo N \n"
 
+    assert sentences(tmp_path, "") == sentences(tmp_path, "-DOCSTART- -X-\n \n") == []
     assert sentences(tmp_path, content) == [
         (3, {"word": ["Boats", "left"], "lemma": ["boat", "leave"], "tag": ["N", "V"]}),
         (7, {"word": ["Oslo"], "lemma": ["Oslo"], "tag": ["N"]}),
@@ -80,11 +81,6 @@ def test_roles_are_lists_of_any_length(tmp_path: Path) -> None:
 
     assert line == 1 and values["roles"] == [["(ARG0*)", "*"], ["(V*)", "(V*)"]]
     assert (values["word"], values["coreference"]) == (["Eve", "sang"], ["(0)", "-"])
-
-
-@pytest.mark.parametrize("content", ["", "\n \n", "-DOCSTART- -X-\n"])
-def test_a_file_without_a_token_has_no_sentence(tmp_path: Path, content: str) -> None:
-    assert sentences(tmp_path, content) == []
 
 
 # The columns, the content, and the message.
