@@ -7,6 +7,7 @@ included: the median of turns in alternation. Prints a table in Markdown.
 """
 
 import argparse
+import json
 import os
 import shlex
 import statistics
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from urllib.request import urlopen
 
 from benchmarks.harness import machine
 from benchmarks.made_up_text import made_up_text
@@ -28,7 +30,8 @@ from elmo_tasks.common.processes import num_cores
 
 ROOT = Path(__file__).resolve().parents[1]
 # A name in a table -> the command. The folder of a run has `text.txt`, `few.txt`, `classify.csv`,
-# and a biLM with random weights for each size.
+# and a biLM with random weights for each size. A server is asked for each line
+# of `few.txt`, and then stops.
 COMMANDS = {
     "embed": "embed text.txt vectors.hdf5 --average",
     "embed, small": "embed text.txt vectors.hdf5 --average --bilm ./small",
@@ -37,6 +40,7 @@ COMMANDS = {
     "predict": "predict ner text.txt --silent --output-file answers.txt",
     "evaluate": "evaluate classify/model.tar.gz classify.csv",
     "train": "train classify.jsonnet -s again",
+    "serve": "serve ner --port 0",
 }
 NUM_LINES = 300
 LABELS = ("good", "bad")
@@ -109,7 +113,7 @@ def measure(
                 for made in ("again", "vectors.hdf5"):
                     subprocess.run(["rm", "-rf", made], cwd=folder, check=True)
                 start = time.perf_counter()
-                run(folder, COMMANDS[name], threads)
+                (serve if name == "serve" else run)(folder, COMMANDS[name], threads)
                 seconds[name, threads].append(time.perf_counter() - start)
                 print(f"{name}, {threads}: {seconds[name, threads][-1]:.1f}", file=sys.stderr)
     return {key: statistics.median(values) for key, values in seconds.items()}
@@ -125,6 +129,25 @@ def run(folder: Path, command: str, threads: str = "chosen") -> None:
     )
     if done.returncode:
         sys.exit(f"{command}: {done.stderr[-500:]}")
+
+
+def serve(folder: Path, command: str, threads: str) -> None:
+    lines = (folder / "few.txt").read_text(encoding="utf-8").splitlines()
+    with subprocess.Popen(
+        [sys.executable, "-m", "elmo_tasks", *command.split()],
+        cwd=folder,
+        env=environment(threads),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[0]
+        for line in lines:
+            body = json.dumps({"sentence": line}).encode()
+            with urlopen(f"{address}predict/ner", body) as answer:
+                answer.read()
+        server.terminate()
 
 
 def environment(threads: str) -> dict[str, str]:

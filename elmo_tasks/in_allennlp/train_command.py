@@ -120,7 +120,9 @@ def train(args: argparse.Namespace) -> None:
         if args.folds < 2:
             raise ConfigurationError(f"--folds must be 2 or more, not {args.folds}")
         if not is_own(config):
-            raise ConfigurationError("--folds is for the configs of classify and tag")
+            raise ConfigurationError(
+                "--folds is for the configs of classify and tag, with a validation_metric"
+            )
     train_in(
         args.serialization_dir,
         args.overrides,

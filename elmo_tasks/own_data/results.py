@@ -32,8 +32,14 @@ Train = Callable[[dict[str, Any], Path], Any]
 
 
 def is_own(config: dict[str, Any]) -> bool:
-    """Returns whether a config is of `classify` or `tag`, the tasks for a user's own data."""
-    return config.get("dataset_reader", {}).get("type") in READERS
+    """
+    Returns whether a config is of `classify` or `tag`, the tasks for a user's own data, and names
+    the metric that chooses the best epoch.
+    """
+    return (
+        config.get("dataset_reader", {}).get("type") in READERS
+        and "validation_metric" in config["trainer"]
+    )
 
 
 def metric_of(config: dict[str, Any]) -> str:

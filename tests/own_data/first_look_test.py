@@ -87,6 +87,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train(config, folder / "run")
     lines = result_lines(config, folder / "run")
     assert f"on the 4 rows of {folder}/reviews/dev.jsonl that also chose the epoch" in lines[0]
+    del config["trainer"]["validation_metric"]
+    assert not result_lines(config, folder / "run")  # Nothing says which score to print.
     return folder / "run" / "model.tar.gz"
 
 
