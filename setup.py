@@ -186,6 +186,7 @@ if __name__ == "__main__":
             # Both read and write files of ONNX; `elmo-tasks export --onnx` needs the first alone.
             "onnx": ["onnx>=1.17", "onnxruntime>=1.20"],
             "parquet": ["pyarrow>=26"],
+            "plots": ["matplotlib>=3.8"],
             "ray": ["ray[data]>=2.60", "pyarrow>=26"],
             "serve": ["fastapi>=0.115", "fastapi-offline>=1.7", "uvicorn>=0.30"],
             "sklearn": ["scikit-learn>=1.3"],

@@ -11,7 +11,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def layer_name(index: int) -> str:
-    """Returns a layer's name in tables."""
+    """Returns a layer's name in tables and charts."""
     return f"LSTM {index}" if index else "tokens"
 
 

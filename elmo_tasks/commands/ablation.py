@@ -1,10 +1,11 @@
 """
 Train variants of a task with several seeds, and compare the results.
 
-The results are compared in a table and a JSON file. Each run is AllenNLP's own training in its own
-process: if a run fails, the others go on. If the command is stopped, run it again: complete runs
-are not trained again, interrupted runs continue from their last checkpoint, and failed runs are
-tried again. The exit status is 0 if all runs are complete and 1 if not.
+The results are compared in a table and a JSON file, and with several fractions of the training data
+in a chart. Each run is AllenNLP's own training in its own process: if a run fails, the others go
+on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
+continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
+runs are complete and 1 if not.
 
 examples:
   elmo-tasks ablation sst --variants baseline both --seeds 1 2 3 \\

@@ -42,6 +42,7 @@ _EXTRAS = {
     "_jsonnet": "jsonnet",
     "fastapi": "'elmo-tasks[serve]'",
     "fastapi_offline": "'elmo-tasks[serve]'",
+    "matplotlib": "matplotlib",
     "onnx": "onnx",
     "pyarrow": "pyarrow",
     "ray": "'ray[data]'",

@@ -2,10 +2,11 @@
 Show the weights that models give the layers of their biLM.
 
 At each place where ELMo joins a model: the weights s_j of the layers, which sum to 1, gamma, and
-the products of both (Peters et al. 2018, equation 1).
+the products of both (Peters et al. 2018, equation 1). --chart draws the weights as in the paper's
+Figure 2.
 
 examples:
-  elmo-tasks mix runs/sst/both runs/ner/input
+  elmo-tasks mix runs/sst/both runs/ner/input --chart mix.png
 """
 
 import argparse
@@ -26,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.archive_names import name_archives
-    from elmo_tasks.analysis.mix import mix_table, read_mixes
+    from elmo_tasks.analysis.mix import draw, mix_table, read_mixes
 
     archives = name_archives(args.archives)
     mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]
-    deliver(args, mix_table(mixes), {"mixes": mixes})
+    deliver(args, mix_table(mixes), {"mixes": mixes}, lambda: draw(mixes))

@@ -6,7 +6,7 @@ vectors in one layer, or rank them by their similarity to its occurrence in a gi
 comparison, show the nearest words in layer 0, where a word has the same vector in all contexts.
 
 examples:
-  elmo-tasks neighbors bank --corpus text.txt.gz
+  elmo-tasks neighbors bank --corpus text.txt.gz --chart bank.png
   elmo-tasks neighbors play --corpus text.txt --clusters 3 --ignore-case
   elmo-tasks neighbors play --corpus text.txt --sentence 'A play in London .'
 """
@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.analysis.neighbors.chart import draw
     from elmo_tasks.analysis.neighbors.neighbors import neighbors, text_of
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
@@ -77,4 +78,4 @@ def run(args: argparse.Namespace) -> None:
         num_similar=args.top,
         word_vectors=args.vectors,
     )
-    deliver(args, text_of(report, args.top), report)
+    deliver(args, text_of(report, args.top), report, lambda: draw(report))

@@ -1,25 +1,36 @@
-"""How commands give the report on a biLM or a model: as text and JSON."""
+"""How commands give the report on a biLM or a model: as text, JSON and a chart."""
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+# matplotlib is imported only for a chart.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that `deliver` reads."""
-    parser.add_argument(
+    """Adds the options that `deliver` reads."""
+    add = parser.add_argument
+    add(
         "--json",
         metavar="FILE",
         help="write the numbers as JSON, too; with -, print them instead of the text",
     )
+    add("--chart", metavar="FILE", help="draw a chart, too, as PNG")
 
 
-def deliver(args: argparse.Namespace, text: str, numbers: Mapping[str, Any]) -> None:
-    """Prints the text of a report, or with `--json -` its numbers, and writes them to a file."""
+def deliver(
+    args: argparse.Namespace, text: str, numbers: Mapping[str, Any], draw: "Callable[[], Figure]"
+) -> None:
+    """
+    Prints the text of a report, or with `--json -` its numbers, and writes the files of `--json`
+    and `--chart`.
+    """
     import json
 
     from elmo_tasks.analysis.environment import describe_environment
-    from elmo_tasks.common.files import write_whole
+    from elmo_tasks.common.files import atomic_write, write_whole
     from elmo_tasks.common.printable import printable
 
     content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
@@ -27,3 +38,6 @@ def deliver(args: argparse.Namespace, text: str, numbers: Mapping[str, Any]) -> 
     print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
     if args.json not in (None, "-"):
         write_whole(args.json, content + "\n")
+    if args.chart is not None:
+        with atomic_write(args.chart) as aside:
+            draw().savefig(aside, format="png", dpi=150)

@@ -107,6 +107,8 @@ def test_two_variants_and_two_seeds_are_trained_and_compared(folder: Path, ablat
     runs, table = folder / "runs", (folder / "runs" / "table.md").read_text()
     assert table in shown
     table = re.sub(" +", " ", table)
+    # A chart is of several fractions of the training data.
+    assert not (runs / "chart.png").exists()
     results = read(runs / "results.json")
     for row, name in zip(results["rows"], ("baseline", "both"), strict=True):
         losses = [check_run(runs / name / f"seed{seed}", seed) for seed in (1, 2)]

@@ -7,16 +7,16 @@ from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
 from tests.helpers.command_line import allennlp, refusal
 
 
-def test_the_table_has_a_row_for_each_place_and_the_file_says_the_same(
+def test_the_table_has_a_row_for_each_place_and_the_files_say_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     both = tmp_path / "sst" / "both"
     both.mkdir(parents=True)
     sst(both, "both")
     set_mixes(both, input_mix=([1.0, -0.5, 2.0], 0.5), output_mix=([0.0, 3.0, 0.0], 2.0))
-    numbers = tmp_path / "made" / "mix.json"
+    numbers, chart = tmp_path / "made" / "mix.json", tmp_path / "made" / "mix.png"
 
-    allennlp("elmo-mix", f"SST={both}", "--json", numbers)
+    allennlp("elmo-mix", f"SST={both}", "--json", numbers, "--chart", chart)
 
     table = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if "|" in line]
     rows = [[cell.strip() for cell in line] for line in table]
@@ -30,7 +30,8 @@ def test_the_table_has_a_row_for_each_place_and_the_file_says_the_same(
     assert [mix["model"] for mix in written["mixes"]] == ["SST", "SST"]
     assert list(written["mixes"][0]) == ["model", "place", "weights", "gamma", "products"]
     assert written["command"].startswith("allennlp elmo-mix SST=")
-    assert {path.name for path in numbers.parent.iterdir()} == {"mix.json"}
+    assert chart.read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in numbers.parent.iterdir()} == {"mix.json", "mix.png"}
 
 
 def test_an_archive_without_elmo_says_so(tmp_path: Path) -> None:

@@ -32,13 +32,13 @@ def test_every_option_reaches_the_report(capsys: pytest.CaptureFixture) -> None:
     assert found["command"].startswith("allennlp elmo-neighbors GOATS")
 
 
-def test_the_text_shows_the_sentences_of_each_cluster(
+def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    archive = classifier(tmp_path, elmo={"type": "elmo_bilm", "bilm": FIXTURE})
+    archive, chart = classifier(tmp_path, elmo={"type": "elmo_bilm", "bilm": FIXTURE}), tmp_path
     args = ("--corpus", CORPUS, "--top", 3, "--bilm", archive)
 
-    allennlp("elmo-neighbors", "the", *args, "--clusters", 3)
+    allennlp("elmo-neighbors", "the", *args, "--clusters", 3, "--chart", chart / "the.png")
 
     lines = capsys.readouterr().out.splitlines()
     number = CORPUS.read_text(encoding="utf-8").split().count("the")
@@ -53,6 +53,7 @@ def test_the_text_shows_the_sentences_of_each_cluster(
         assert 1 <= len(shown) <= 3 and all("  the  " in line for line in shown)
     assert lines[-2].startswith("Mean cosines of two occurrences: ")
     assert lines[-1].startswith("Nearest words in layer 0, which ignores the context: ")
+    assert (chart / "the.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_text_that_cannot_be_read_is_refused_with_the_line(tmp_path: Path) -> None:

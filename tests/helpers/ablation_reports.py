@@ -1,4 +1,4 @@
-"""Results of runs that never were, for the tests of reports."""
+"""Results of runs that never were, for the tests of reports and charts."""
 
 from pathlib import Path
 

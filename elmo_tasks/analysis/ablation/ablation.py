@@ -6,9 +6,11 @@ from subprocess import Popen
 
 from tqdm import tqdm
 
+from elmo_tasks.analysis.ablation.chart import draw
 from elmo_tasks.analysis.ablation.report import (
     Report,
     ablation_report,
+    fractions_of,
     label,
     shown,
     text_of,
@@ -16,7 +18,7 @@ from elmo_tasks.analysis.ablation.report import (
 from elmo_tasks.analysis.ablation.run import Result, Run, find_metric, read_result
 from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
-from elmo_tasks.common.files import remove_leftovers, write_whole
+from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 
 
 def run_ablation(
@@ -28,7 +30,8 @@ def run_ablation(
 ) -> Report:
     """
     Trains the runs that are not complete. After each run, writes a report to the folder of the
-    ablation: `table.md` and `results.json`.
+    ablation: `table.md` and `results.json`, and `chart.png` if the runs are trained on several
+    fractions of the data.
 
     # Parameters
 
@@ -42,7 +45,7 @@ def run_ablation(
         before with other settings.
     """
     folder = runs[0].root
-    remove_leftovers(*(folder / name for name in ("results.json", "table.md")))
+    remove_leftovers(*(folder / name for name in ("results.json", "table.md", "chart.png")))
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
     metric = find_metric(configs)
@@ -80,3 +83,6 @@ def _line(result: Result, report: Report) -> str:
 def _write(report: Report, folder: Path) -> None:
     write_whole(folder / "results.json", json.dumps(report, indent=2) + "\n")
     write_whole(folder / "table.md", text_of(report))
+    if len(fractions_of(report)) > 1:
+        with atomic_write(folder / "chart.png") as aside:
+            draw(report).savefig(aside, format="png", dpi=150)

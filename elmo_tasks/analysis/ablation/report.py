@@ -79,7 +79,7 @@ def _run(run: Run, result: Result | None) -> dict[str, Any]:
 
 
 def label(report: Report) -> str:
-    """Returns the name of the metric, for a table."""
+    """Returns the name of the metric, for a table or an axis."""
     metric = report["metric"].removeprefix("best_validation_")
     return f"validation {metric}{', %' * report['in_percent']}"
 

@@ -116,14 +116,16 @@ def neighbors(
     }
 
 
+def title(report: dict[str, Any]) -> str:
+    found, shown = report["num_occurrences"], sum(map(len, report["groups"]))
+    part = f"{found:,}" if shown == found else f"{shown:,} of {found:,}"
+    about = f"occurrences of {report['word']}, compared in layer {report['layer']}"
+    return f"{part} {about} of {report['bilm']}"
+
+
 def text_of(report: dict[str, Any], max_lines: int) -> str:
     """Returns a report as text, with at most `max_lines` occurrences in each section."""
-    found, num_shown = report["num_occurrences"], sum(map(len, report["groups"]))
-    part = f"{found:,}" if num_shown == found else f"{num_shown:,} of {found:,}"
-    lines = [
-        f"{part} occurrences of {report['word']}, compared in layer {report['layer']} of "
-        f"{report['bilm']}; {report['num_sentences']:,} sentences of {report['text']}"
-    ]
+    lines = [f"{title(report)}; {report['num_sentences']:,} sentences of {report['text']}"]
     if report["beside"] is not None:
         lines += ["", f"Compared with: {' '.join(report['beside']['words'])}"]
     for heading, shown in _sections(report, max_lines):

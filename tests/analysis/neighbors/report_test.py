@@ -1,10 +1,14 @@
 from typing import Any
 
+import numpy
 import pytest
+from matplotlib.collections import PathCollection
 
-from elmo_tasks.analysis.neighbors.neighbors import text_of
+from elmo_tasks.analysis.neighbors.chart import draw
+from elmo_tasks.analysis.neighbors.neighbors import text_of, title
+from tests.helpers.charts import drawn_texts
 
-# A long word does not fit into every window.
+# Two dollars do not make a formula here, and a long word does not fit into every window.
 WORDS = "for $ 5 or $_6 one can play at a table of incomprehensibilities and nothing else".split()
 
 
@@ -75,3 +79,25 @@ def test_ranked_occurrences_are_the_nearest_and_those_left_the_furthest(
     found = sections(text)
     assert found["The nearest:"] == ["1.000", "0.990", "0.980"]
     assert found.get("The furthest:", []) == furthest
+
+
+@pytest.mark.parametrize(
+    "made", [report(4, 2), report(*[5] * 8), report(1), report(3, ranked=True)]
+)
+def test_nothing_of_a_chart_is_cut_off_and_each_group_has_its_points(made: dict[str, Any]) -> None:
+    figure = draw(made)
+
+    texts = drawn_texts(figure)
+    assert title(made) in {text.replace("\n", " ") for text in texts}
+    assert "first principal component, 50% of the variance" in texts
+    points = [each for each in figure.axes[0].collections if isinstance(each, PathCollection)]
+    for drawn, group in zip(points, made["groups"], strict=True):
+        assert numpy.asarray(drawn.get_offsets()).tolist() == [each["point"] for each in group]
+    if made["beside"]:
+        cosines = [each["cosine"] for each in made["groups"][0]]
+        assert numpy.asarray(points[0].get_array()).tolist() == cosines
+    else:
+        legend = [text for text in texts if text.startswith("cluster ")]
+        assert len(legend) == len(made["groups"])
+        typical = r"for \$ 5 or \$_6 one can play at a table of incomprehensibilities and"
+        assert legend[0].startswith(f"cluster 1, {len(made['groups'][0])}: {typical}")
