@@ -74,7 +74,7 @@ def look(args: argparse.Namespace) -> tuple[Path, Found]:
         fields = {"column": reader.column, "columns": columns, "spans": reader.spans}
         fields["language"] = args.language
         examples = list(read_examples(reader, path))
-        line, notes = _about_tags(reader, path), []
+        line, notes = _about_tags(reader, path)
     lines, files, num_train = [line], {}, len(examples)
     folder = Path(path.name.partition(".")[0])
     paths = [path, args.dev]
@@ -131,9 +131,12 @@ def _about_rows(
     reader: ClassifyReader, path: Path, records: Sequence[Record]
 ) -> tuple[str, list[str]]:
     labels: Counter[str] = Counter()
+    lines: dict[str, int] = {}
     for record in records:
         found = reader.labels_of(record.values)
-        labels.update([found] if isinstance(found, str) else found)
+        for label in [found] if isinstance(found, str) else found:
+            labels[label] += 1
+            lines[label] = record.line
     if len(labels) < 2:
         (only,) = labels or [None]
         found = f"only the label {only!r}" if labels else "no label"
@@ -153,6 +156,8 @@ def _about_rows(
             f"Columns that are not used: {listed(unused)}. Choose others with --text NAME, twice "
             "for two texts, and --label NAME."
         )
+    if once := [f"{name!r} (line {lines[name]})" for name in labels if labels[name] == 1]:
+        notes.append(f"Labels that occur once, perhaps by a slip: {listed(once)}.")
     line = (
         f"{path} has {len(records):,} rows: texts in {' and '.join(reader.texts)}, labels in "
         f"{reader.label}: {_counted(labels)}."
@@ -160,21 +165,24 @@ def _about_rows(
     return line, notes
 
 
-def _about_tags(reader: TagReader, path: Path) -> str:
+def _about_tags(reader: TagReader, path: Path) -> tuple[str, list[str]]:
     sentences = list(reader.sentences(path))
     tags = Counter(tag for sentence in sentences for tag in sentence.tags)
-    kind = "tags"
+    kind, notes = "tags", []
     if reader.spans:
         kind = "labels of spans"
         begun = [tag for sentence in sentences for tag in sentence.tags if tag[0] in "BUS"]
         tags = Counter(split_tag(tag)[1] for tag in begun) or tags
+        if once := [name for name in tags if tags[name] == 1]:
+            notes.append(f"Labels that occur once, perhaps by a slip: {listed(once)}.")
     elif len(tags) == 1:
         raise ConfigurationError(f"{path} has only the tag {next(iter(tags))!r} in {reader.column}")
     num_words = sum(len(sentence.words) for sentence in sentences)
-    return (
+    line = (
         f"{path} has {len(sentences):,} sentences of {num_words:,} words, {kind} in "
         f"{reader.column}: {_counted(tags)}."
     )
+    return line, notes
 
 
 def _counted(counts: Counter[str]) -> str:

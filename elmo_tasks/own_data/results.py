@@ -4,6 +4,7 @@ import json
 import shlex
 import shutil
 import statistics
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -78,7 +79,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
     Joins the training and the validation data, splits them into folds, and trains once for each
     fold. A fold is the test data of its training. Of the other folds, a fifth chooses the epoch,
     and the rest is trained on. A training that an earlier call has finished is not repeated. Only
-    the scores are kept. Prints which training begins.
+    the scores are kept. Prints which training begins, and how long all will take.
 
     # Parameters
 
@@ -95,10 +96,14 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
     seed = config.get("random_seed", 1)
     folds = split(examples, num_folds, seed)
     scores: list[float] = []
+    seconds: list[float] = []
     for number, test in enumerate(folds, start=1):
         result = folder / f"{number}.json"
         if not result.exists():
-            print(f"Training {number + 1} of {num_folds + 1}, without fold {number}.")
+            left = num_folds - number + 1
+            took = f", about {_minutes(statistics.mean(seconds) * left)} left" if seconds else ""
+            print(f"Training {number + 1} of {num_folds + 1}, without fold {number}{took}.")
+            start = time.monotonic()
             others = [example for fold in folds if fold is not test for example in fold]
             dev, *rest = split(others, _PARTS, seed)
             parts = {"train": [each for part in rest for each in part], "validation": dev}
@@ -116,6 +121,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
             write_whole(result, json.dumps({metric_of(config): score}))
             shutil.rmtree(training)
             shutil.rmtree(data)
+            seconds.append(time.monotonic() - start)
         scores.append(json.loads(result.read_text())[metric_of(config)])
     return scores
 
@@ -125,6 +131,10 @@ def folds_line(metric: str, scores: list[float]) -> str:
     mean, deviation = 100 * statistics.mean(scores), 100 * statistics.stdev(scores)
     each = ", ".join(f"{100 * score:.1f}" for score in scores)
     return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def _reader(config: dict[str, Any]) -> Reader:

@@ -145,6 +145,7 @@ def test_what_is_left_out_is_said(capsys: pytest.CaptureFixture) -> None:
     assert "texts in first and second" in said and "answer: a (10), b (10), aa (1)." in said
     assert "Columns that are not used: id. Choose others with --text NAME" in said
     assert "Rows without a text, which are left out: 1." in said
+    assert "Labels that occur once, perhaps by a slip: 'aa' (line 23)." in said
     assert "GloVe would help, but data/vectors/" in said
 
 

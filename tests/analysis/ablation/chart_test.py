@@ -2,8 +2,7 @@ import pytest
 
 from elmo_tasks.analysis.ablation.chart import draw
 from elmo_tasks.analysis.ablation.report import ablation_report
-from elmo_tasks.analysis.ablation.result import Result
-from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.run import Result, Run
 from tests.helpers.ablation_reports import ROOT, report, result
 from tests.helpers.charts import drawn_texts
 
