@@ -1,16 +1,18 @@
+from itertools import islice
 from typing import Any
 
 import numpy
+import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
-from allennlp.data.fields import MultiLabelField
+from allennlp.data.fields import MetadataField, MultiLabelField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.inputs import check_texts, given_words
 from elmo_tasks.predictors.label_predictor import LabelPredictor
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.readers.classify import SEVERAL, ClassifyReader
+from elmo_tasks.readers.classify import SEVERAL, TEXT_FIELDS, ClassifyReader
 
 
 @Predictor.register("elmo_classify")
@@ -64,3 +66,23 @@ class ClassifyPredictor(LabelPredictor):
             labels = MultiLabelField(chosen.tolist(), SEVERAL, skip_indexing=True, num_labels=size)
             labelled.add_field("label", labels)
         return [labelled]
+
+    def get_gradients(
+        self, instances: list[Instance]
+    ) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        # Attackers of AllenNLP change tokens, and the model reads the sentences in the metadata.
+        for instance in instances:
+            fields = [instance[name] for name in TEXT_FIELDS if name in instance.fields]
+            texts = [[token.text for token in field] for field in fields]  # type: ignore
+            sentences = instance["metadata"]["sentences"]  # type: ignore
+            metadata = {"sentences": list(map(_cut, texts, sentences))}
+            instance.add_field("metadata", MetadataField(metadata))
+        return super().get_gradients(instances)
+
+
+def _cut(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
+    """Cuts words like the sentences. If there are fewer words, they become one sentence."""
+    if len(words) < sum(map(len, sentences)):
+        return [words]
+    rest = iter(words)
+    return [list(islice(rest, len(sentence))) for sentence in sentences]

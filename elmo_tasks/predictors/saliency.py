@@ -5,6 +5,7 @@ import numpy
 import torch
 from allennlp.common.util import JsonDict
 from allennlp.data.fields import TextField
+from allennlp.modules import TextFieldEmbedder
 from allennlp.predictors import Predictor
 
 from elmo_tasks.modules.text_embedder import EmbeddedText
@@ -45,13 +46,17 @@ def _keep(vectors: list[numpy.ndarray], _: Any, __: Any, output: torch.Tensor) -
 
 class TokenVectors(torch.nn.Module):
     """
-    The layer that the interpreters of `allennlp.interpret` look at: it returns what a task model
-    knows of each token, [x_k; ELMo_k], with the ELMo of both places.
+    The layer that `allennlp.interpret` looks at: it returns what a task model knows of each token,
+    [x_k; ELMo_k], with the ELMo of both places. `Hotflip` asks it for the vectors of `words`.
     """
 
-    def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+    def __init__(self, words: TextFieldEmbedder) -> None:
+        super().__init__()
+        self.words = words
+
+    def forward(self, vectors: Any) -> torch.Tensor:
         # AllenNLP's hooks change the output in place.
-        return vectors.clone()
+        return self.words(vectors) if isinstance(vectors, dict) else vectors.clone()
 
 
 def passed_through(layer: torch.nn.Module, text: EmbeddedText, as_one: bool) -> EmbeddedText:

@@ -1,5 +1,6 @@
 import sys
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -90,7 +91,6 @@ class TextPredictor(Predictor):
         self.format = format
         self.column = column
         self.split = split
-        self._vectors = TokenVectors()
 
     def load_line(self, line: str) -> JsonDict:
         return parse_json(line)
@@ -146,6 +146,10 @@ class TextPredictor(Predictor):
 
         with self._model.text_embedder.register_forward_hook(through_layer):
             return super().get_gradients(instances)
+
+    @cached_property
+    def _vectors(self) -> TokenVectors:
+        return TokenVectors(self._model.text_embedder.words)
 
     def further_fields(self, inputs: JsonDict) -> JsonDict:
         """

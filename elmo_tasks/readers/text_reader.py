@@ -30,6 +30,11 @@ class TextReader(DatasetReader):
             if type(indexer) is SingleIdTokenIndexer:
                 indexer.__class__ = WordIdIndexer
 
+    @property
+    def _token_indexers(self) -> dict[str, TokenIndexer]:
+        # The name that AllenNLP's Hotflip looks for.
+        return self.token_indexers
+
     def apply_token_indexers(self, instance: Instance) -> None:
         for field in instance.fields.values():
             if isinstance(field, TextField):

@@ -1,4 +1,4 @@
-"""Saliency, and the interpreters of AllenNLP, on small models of every task with a label."""
+"""The interpreters and attackers of AllenNLP on small models of every task with a label."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import Batch, Instance
+from allennlp.interpret.attackers import Hotflip, InputReduction
 from allennlp.interpret.saliency_interpreters import (
     IntegratedGradient,
     SaliencyInterpreter,
@@ -29,6 +30,9 @@ INPUTS: dict[str, JsonDict] = {
     "ner": {"sentence": "Marta left Oslo for Lisbon."},
     "tag": {"sentence": "Marta left Oslo."},
 }
+
+# The text that an attacker changes, and the key of its gradient.
+ATTACKED = {"snli": ("hypothesis", "grad_input_1"), "squad": ("question", "grad_input_2")}
 
 
 @pytest.fixture(scope="module", params=INPUTS)
@@ -102,6 +106,38 @@ def test_interpreters_give_each_token_a_share(
         assert [len(each[f"grad_input_{k}"]) for k in range(1, len(each) + 1)] == lengths
         for weights in each.values():
             assert sum(weights) == pytest.approx(1) and min(weights) >= 0
+
+
+def test_input_reduction_keeps_the_answer(task: str, predictor: TextPredictor) -> None:
+    field, gradient = ATTACKED.get(task, ("tokens", "grad_input_1"))
+
+    found = InputReduction(predictor).attack_from_json(INPUTS[task], field, gradient)
+
+    original = list(map(str, found["original"]))
+    for reduced in found["final"]:
+        rest = iter(original)
+        assert reduced and all(str(token) in rest for token in reduced)
+    if task == "sst":
+        labels = [
+            predictor.predict_json({"tokens": list(map(str, words))})["label"]
+            for words in (found["original"], *found["final"])
+        ]
+        assert len(set(labels)) == 1
+
+
+def test_hotflip_needs_a_model_without_elmo(
+    task: str, predictor: TextPredictor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    field, gradient = ATTACKED.get(task, ("tokens", "grad_input_1"))
+    plain = make_predictor(task, "baseline", tmp_path_factory)
+
+    found = Hotflip(plain).attack_from_json(INPUTS[task], field, gradient)
+
+    for changed in found["final"]:
+        assert len(changed) == len(found["original"])
+        assert list(map(str, changed)) != list(map(str, found["original"]))
+    with pytest.raises(RuntimeError, match="Unsupported token indexer"):
+        Hotflip(predictor).attack_from_json(INPUTS[task], field, gradient)
 
 
 @pytest.mark.parametrize("several", ["srl", "coref"])
