@@ -35,7 +35,7 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.harness import parser, report, sentences_of
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.files.read_options import read_options
+from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed

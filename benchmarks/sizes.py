@@ -3,7 +3,7 @@
 from typing import Any
 
 from elmo_tasks.bilm.files.known_bilms import bilm_files
-from elmo_tasks.bilm.files.read_options import read_options
+from elmo_tasks.bilm.formats import read_options
 
 # The sizes of biLMs that are part of the package.
 SHIPPED = ["mini", "base"]

@@ -7,8 +7,8 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids
 from elmo_tasks.bilm.files.layout import datasets
 from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
-from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.bilm.files.weights import open_weights
+from elmo_tasks.bilm.formats import format_of, read_options
 from elmo_tasks.common.errors import ConfigurationError
 
 # The sentence contains one word twice. The two vectors of this word should be equal in layer 0 and
@@ -65,10 +65,10 @@ def _describe(raw: dict[str, Any], options: BiLmOptions) -> dict[str, str]:
     facts = {}
     if options.num_words:
         words = f"{options.num_words:,}, all others as <UNK>"
-        facts["words"] = words if options.word_dim else f"{words}; no characters"
-    if options.word_dim or not options.num_words:
+        facts["words"] = words if options.filters else f"{words}; no characters"
+    if options.filters:
         num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
-        is_usual = options.word_dim or num_characters == NUM_CHARACTERS
+        is_usual = options.num_listed or num_characters == NUM_CHARACTERS
         of_training = "" if is_usual else " (as for training; bilm-tf needs 262 for prediction)"
         filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
         facts |= {
@@ -93,8 +93,7 @@ def _describe(raw: dict[str, Any], options: BiLmOptions) -> dict[str, str]:
 
 
 def _describe_weights(weight_file: str | os.PathLike, options: BiLmOptions) -> str:
-    if options.word_dim:
-        # A biLM of ELMoForManyLangs is made of several files.
+    if not format_of(options).in_hdf5:
         return str(weight_file)
     with open_weights(weight_file) as file:
         found = {str(file[each.name].dtype) for each in datasets(options) if each.name in file}

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from elmo_tasks.bilm.files.known_bilms import (
     KNOWN_BILMS,
-    MANY_LANGS_FILE,
-    OPTIONS_FILE,
     TENSORFLOW_HUB,
+    has_bilm,
     is_zip,
 )
 from elmo_tasks.common.errors import ConfigurationError
@@ -79,8 +78,7 @@ def is_model(name: str | os.PathLike) -> bool:
         return False
     if os.path.isdir(name) or is_hub_name(name):
         folder = name if os.path.isdir(name) else hub_folder(name)
-        of_bilm = _has(folder, OPTIONS_FILE) or _has(folder, MANY_LANGS_FILE)
-        return _has(folder, _CONFIG) and not of_bilm
+        return _has(folder, _CONFIG) and not has_bilm(folder)
     if os.path.isfile(name) or any(mark in name for mark in "./"):
         return not (name.endswith(".hdf5") or is_zip(name) or TENSORFLOW_HUB in name)
     return name in KNOWN_MODELS

@@ -15,6 +15,7 @@ from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.vocabulary import write_vocabulary
 from elmo_tasks.bilm.files.weights import write_weights
+from elmo_tasks.bilm.formats import format_of
 from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
@@ -57,6 +58,8 @@ class BiLm(torch.nn.Module):
     """
 
     trains = True
+    char_cnn: CharCnn
+    word_table: WordTable
 
     def __init__(self, options: dict[str, Any], state: str, dropout: float = 0.0) -> None:
         super().__init__()
@@ -64,12 +67,8 @@ class BiLm(torch.nn.Module):
         self._raw_options = copy.deepcopy(options)
         self.options = BiLmOptions.from_dict(self._raw_options)
         self.state_name = state
-        if self.options.word_dim:
-            self.many_langs = ManyLangsTokens(self.options)
-        elif self.options.num_words:
-            self.word_table = WordTable(self.options)
-        else:
-            self.char_cnn = CharCnn(self.options)
+        self.format = format_of(self.options)
+        self.add_module(self.format.key, self.format.token_layer(self.options))
         self.forward_stack = LstmStack(self.options, dropout)
         self.backward_stack = LstmStack(self.options, dropout)
         self.state = INITIAL_STATES[state](self.options)
@@ -84,9 +83,9 @@ class BiLm(torch.nn.Module):
         of a biLM of words go to `vocab.txt`. Each file appears whole, and the options, which name
         the start state, appear last.
         """
-        if self.options.word_dim:
+        if not self.format.in_hdf5:
             raise ConfigurationError(
-                "a biLM of ELMoForManyLangs cannot be written as options.json and weights.hdf5: "
+                f"a biLM of {self.format.name} cannot be written as options.json and weights.hdf5: "
                 "keep its folder"
             )
         options = exported(self._raw_options, self.options, self.state_name)
@@ -118,9 +117,7 @@ class BiLm(torch.nn.Module):
     @property
     def token_layer(self) -> CharCnn | WordTable | ManyLangsTokens:
         """Computes x^LM of tokens from their char ids."""
-        if self.options.word_dim:
-            return self.many_langs
-        return self.word_table if self.options.num_words else self.char_cnn
+        return getattr(self, self.format.key)
 
     @property
     def stacks(self) -> tuple[LstmStack, LstmStack]:

@@ -1,14 +1,10 @@
 import os
-from pathlib import Path
 from typing import Any, Union
 
 from elmo_tasks.bilm.bilm import BiLm
-from elmo_tasks.bilm.files.known_bilms import local_weights
-from elmo_tasks.bilm.files.many_langs import character_order, read_dictionary, read_many_langs
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.files.read_options import read_options
-from elmo_tasks.bilm.files.vocabulary import read_vocabulary
-from elmo_tasks.bilm.files.weights import check_layout, read_weights
+from elmo_tasks.bilm.files.weights import check_layout
+from elmo_tasks.bilm.formats import format_of, read_options
 from elmo_tasks.bilm.frozen_bilm import FrozenBiLm
 from elmo_tasks.bilm.layer_source import Store
 from elmo_tasks.common.errors import ConfigurationError
@@ -58,7 +54,7 @@ def make_bilm(
         raise ConfigurationError(
             "dropout needs a biLM that trains: set requires_grad, or leave dropout out"
         )
-    if pretrained_file is not None and not parsed.word_dim:
+    if pretrained_file is not None and format_of(parsed).in_hdf5:
         # The file is checked before the biLM takes memory for the sizes in the options.
         check_layout(str(pretrained_file), parsed)
     bilm = (
@@ -68,25 +64,11 @@ def make_bilm(
     )
     if pretrained_file is not None:
         # The tensors are filled in place, so that a large file is in memory only once.
-        if parsed.word_dim:
-            _read_many_langs(bilm, Path(local_weights(str(pretrained_file))).parent)
-        else:
-            read_weights(str(pretrained_file), parsed, bilm.state_dict())
-        if parsed.num_words and not parsed.word_dim:
-            words = read_vocabulary(str(pretrained_file), parsed.num_words)
-            bilm.word_table.lexicon.set_words(words)
+        bilm.format.read(str(pretrained_file), parsed, bilm.state_dict(), bilm.token_layer)
         if isinstance(bilm, FrozenBiLm):
             bilm.has_weights = True
         bilm.take_snapshot()
     return bilm
-
-
-def _read_many_langs(bilm: BiLm, folder: Path) -> None:
-    read_many_langs(folder, bilm.options, bilm.state_dict())
-    characters = read_dictionary(folder / "char.dic")
-    ordered = [characters[number] for number in character_order(characters)]
-    bilm.many_langs.characters.set_words(ordered)
-    bilm.many_langs.words.set_words(read_dictionary(folder / "word.dic"))
 
 
 def _refuse_frozen_settings(state: str, dtype: str, store: Store | None) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import bilm_files
-from elmo_tasks.bilm.files.read_options import read_options
+from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.bilm.make_bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields

@@ -72,8 +72,8 @@ class ElmoLanguageModel(Model):
         bilm = bilm_from_config(fields)
         if is_of_words:
             bilm.word_table.lexicon.set_words(_words(vocab))
-        if bilm.options.word_dim:
-            raise ConfigurationError("a biLM of ELMoForManyLangs cannot be trained further")
+        if not bilm.format.in_hdf5:
+            raise ConfigurationError(f"a biLM of {bilm.format.name} cannot be trained further")
         if not bilm.trains:
             raise ConfigurationError("the bilm of a language model needs requires_grad: true")
         if dtype is not None:

@@ -12,7 +12,7 @@ import elmo_tasks.elmo.sentence_layers
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.files.read_options import read_options
+from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer

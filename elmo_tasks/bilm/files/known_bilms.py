@@ -32,8 +32,10 @@ DEFAULT_BILM = "base"
 
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
-# The name of the weights in the zip files of the NLPL repository.
-_NLPL_WEIGHTS_FILE = "model.hdf5"
+# The options and the weights in a folder, for each layout (see `formats.py`): of ELMoForManyLangs,
+# and of bilm-tf, where the NLPL repository has `model.hdf5`.
+_WEIGHTS = (WEIGHTS_FILE, "model.hdf5")
+FILES = (("config.json", ("encoder.pkl",)), (OPTIONS_FILE, _WEIGHTS))
 
 # The part of an address that leads to a module of TensorFlow Hub, and what is said of the module.
 TENSORFLOW_HUB = "tfhub.dev/"
@@ -41,9 +43,6 @@ _OF_TENSORFLOW = (
     "is a module of TensorFlow, which cannot be read; the biLM of the paper is 'original', from "
     "the files that its authors released"
 )
-
-# The weights of a biLM of ELMoForManyLangs, beside its `config.json`.
-MANY_LANGS_FILE = "encoder.pkl"
 
 
 def locate(name: str | os.PathLike) -> Path:
@@ -93,7 +92,7 @@ def bilm_files(name: Source) -> tuple[str, str]:
         return os.fspath(name[0]), os.fspath(name[1])
     name = os.path.expanduser(os.fspath(name))
     weights = KNOWN_BILMS.get(name, name)
-    end = next((end for end in (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE) if weights.endswith(end)), None)
+    end = next((end for end in _WEIGHTS if weights.endswith(end)), None)
     if end is not None and not os.path.isdir(weights):
         # Both files are in the same folder, and their names begin alike.
         return weights.removesuffix(end) + OPTIONS_FILE, weights
@@ -110,6 +109,12 @@ def local_weights(name: str | os.PathLike) -> str:
     """Returns the local path of the weights of anything that `locate` takes."""
     path = locate(name)
     return _files_in(path, os.fspath(name))[1] if path.is_dir() else str(path)
+
+
+def has_bilm(folder: str) -> bool:
+    """Returns whether a folder has the options of a biLM, or weights beside a `config.json`."""
+    names = [OPTIONS_FILE, *(weights[0] for _, weights in FILES[:-1])]
+    return any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
 
 def is_name(name: str) -> bool:
@@ -153,12 +158,13 @@ def _unzipped(path: str) -> str:
 
 
 def _files_in(folder: Path, name: str) -> tuple[str, str]:
-    if (folder / MANY_LANGS_FILE).is_file():
-        return str(folder / "config.json"), str(folder / MANY_LANGS_FILE)
+    for options, weights in FILES[:-1]:
+        if (folder / weights[0]).is_file():
+            return str(folder / options), str(folder / weights[0])
     if (folder / "saved_model.pb").is_file():
         raise ConfigurationError(f"{name} {_OF_TENSORFLOW}")
     files = []
-    for known in ((OPTIONS_FILE,), (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE)):
+    for known in ((OPTIONS_FILE,), _WEIGHTS):
         paths = [path for file in known if (path := folder / file).is_file()]
         # The names of the authors' files are longer but end alike: `elmo_small_weights.hdf5`.
         others = sorted(folder.glob(f"*{known[0]}"))

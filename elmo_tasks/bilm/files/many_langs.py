@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 
+from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.option_values import MAX_WORDS
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.files.vocabulary import vocabulary_lines
 from elmo_tasks.bilm.lexicon import UNKNOWN
+from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
@@ -130,20 +132,29 @@ def read_dictionary(path: Path) -> list[str]:
     return [entries[number] for number in range(len(entries))]
 
 
-def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.Tensor]) -> None:
+def read_many_langs(
+    weight_file: str,
+    options: BiLmOptions,
+    state: dict[str, torch.Tensor],
+    token_layer: ManyLangsTokens,
+) -> None:
     """
-    Fills the tensors of a `BiLm`'s state dict in place, except those of its lexicons.
+    Fills the tensors of a `BiLm`'s state dict in place, and the words and characters of its layer.
 
     # Raises
 
     `ConfigurationError`: A file is missing, damaged or does not fit the options.
     """
+    folder = Path(local_weights(weight_file)).parent
     tokens = read_tensors(folder / "token_embedder.pkl")
     encoder = read_tensors(folder / "encoder.pkl")
     characters = read_dictionary(folder / "char.dic")
+    padding = characters.index("<pad>")
+    # The padding comes last.
+    order = [*range(padding), *range(padding + 1, len(characters)), padding]
     table = tokens.get("char_emb_layer.embedding.weight")
     if table is not None and len(table) == len(characters):
-        tokens["char_emb_layer.embedding.weight"] = table[character_order(characters)]
+        tokens["char_emb_layer.embedding.weight"] = table[order]
     prefix, d = "many_langs.", options.word_dim
     _take(tokens, "word_emb_layer.embedding.weight", state[f"{prefix}word_embedding"], folder)
     _take(
@@ -173,12 +184,8 @@ def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.T
         raise ConfigurationError(
             f"{folder}: {further[0]!r:.80} does not belong to a biLM of this config"
         )
-
-
-def character_order(characters: list[str]) -> list[int]:
-    """Returns the numbers of the characters, the padding last."""
-    padding = characters.index("<pad>")
-    return [*range(padding), *range(padding + 1, len(characters)), padding]
+    token_layer.characters.set_words([characters[number] for number in order])
+    token_layer.words.set_words(read_dictionary(folder / "word.dic"))
 
 
 def _sizes(config_path: str, folder: Path) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from elmo_tasks.bilm.files import options as options_file
 from elmo_tasks.bilm.files.layout import datasets
 from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
-from elmo_tasks.bilm.files.read_options import read_options
+from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import make_options, shapes
 

@@ -1,0 +1,84 @@
+"""The formats of biLMs. The names of their files are in `FILES` of `known_bilms.py`."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from elmo_tasks.bilm.char_cnn import CharCnn
+from elmo_tasks.bilm.files.many_langs import many_langs_options, read_many_langs
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.vocabulary import read_vocabulary
+from elmo_tasks.bilm.files.weights import read_weights
+from elmo_tasks.bilm.lexicon import WordTable
+from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.json_text import parse_json
+
+_MAX_BYTES = 10**7
+
+
+class Format(NamedTuple):
+    """
+    # Parameters
+
+    name: The name for people.
+    key: The name of the token layer in a `BiLm`, with which the keys of its weights begin.
+    token_layer: Makes the module that computes x^LM of char ids.
+    read: Fills the state dict and the token layer's words from the name of a file of weights.
+    in_hdf5: Whether the weights are a `weights.hdf5`, which can be checked and written.
+    """
+
+    name: str
+    key: str
+    token_layer: Callable[[BiLmOptions], torch.nn.Module]
+    read: Callable[[str, BiLmOptions, dict[str, torch.Tensor], Any], None]
+    in_hdf5: bool = True
+
+
+def _read_characters(file: str, options: BiLmOptions, state: dict[str, Any], _: Any) -> None:
+    read_weights(file, options, state)
+
+
+def _read_words(file: str, options: BiLmOptions, state: dict[str, Any], table: WordTable) -> None:
+    read_weights(file, options, state)
+    table.lexicon.set_words(read_vocabulary(file, options.num_words))
+
+
+_CHARACTERS = Format("characters", "char_cnn", CharCnn, _read_characters)
+_WORDS = Format("words", "word_table", WordTable, _read_words)
+_MANY_LANGS = Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, read_many_langs, False)
+
+
+def format_of(options: BiLmOptions) -> Format:
+    if options.word_dim:
+        return _MANY_LANGS
+    return _WORDS if options.num_words else _CHARACTERS
+
+
+def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
+    """
+    Reads an `options.json` from a path or an address, or the `config.json` of a biLM of
+    ELMoForManyLangs.
+    """
+    try:
+        with open(local_path(options_file), "rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"there is no file of options {options_file}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{options_file} cannot be read: {error}") from error
+    if len(content) > _MAX_BYTES:
+        raise ConfigurationError(f"{options_file} has more than {_MAX_BYTES:,} bytes")
+    try:
+        options = parse_json(content.decode("utf-8"))
+    except ValueError as error:
+        raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
+    if not isinstance(options, dict):
+        raise ConfigurationError(f"{options_file} is not a JSON object, but {options!r:.40}")
+    if "config_path" in options:
+        return many_langs_options(options, Path(options_file).parent)
+    return options
