@@ -13,13 +13,8 @@ from elmo_tasks.kernels.threads import for_each
 
 class TokenVectors(NamedTuple):
     """
-    Holds x^LM of a batch, computed once for each distinct token.
-
-    # Parameters
-
-    vectors: Shape (distinct tokens, projection_dim).
-    rows (`torch.LongTensor`): Shape (batch * length,): the row of `vectors` for each index of the
-        flattened batch.
+    Holds x^LM of a batch, computed once for each distinct token: `vectors` of shape (distinct
+    tokens, projection_dim), and the row of each token of the flattened batch.
     """
 
     vectors: torch.Tensor
@@ -29,19 +24,11 @@ class TokenVectors(NamedTuple):
     def of(
         cls, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
     ) -> "TokenVectors":
-        """
-        Computes x^LM of a batch.
-
-        # Parameters
-
-        char_ids (`torch.LongTensor`): Shape (batch, length, 50).
-        compute: Computes x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50).
-        """
+        """Computes x^LM of char ids, shape (batch, length, 50)."""
         distinct, rows = distinct_rows(char_ids.flatten(0, 1))
         return cls(compute(distinct), rows)
 
     def at(self, index: torch.Tensor) -> torch.Tensor:
-        """Returns x^LM at indices of the flattened batch: shape (indices, projection_dim)."""
         return embedding(self.rows[index], self.vectors)
 
 
@@ -60,16 +47,13 @@ def bidirectional_layers(
 
     # Parameters
 
-    stacks: The LSTMs of the forward and of the backward direction.
     tokens: x^LM of each sentence between its two boundaries; the batch has length `max_length + 2`.
     lengths (`torch.LongTensor`): Shape (batch,): tokens of each sentence, without the boundaries.
-    max_length: Length of the longest sentence, without the boundaries.
     start: The state that each row starts from: `h` and `c` of shapes (num_layers, 2, batch,
         projection_dim) and (num_layers, 2, batch, cell_dim).
     last: Has the same shapes. Overwritten, in place, with the state in which each row ends.
     at_once (default `False`): Whether the directions run on two threads; only without gradients.
-    boundaries (default `False`): Whether the output includes the boundaries of each sentence that
-        has tokens.
+    boundaries (default `False`): Whether the output includes the boundaries of sentences.
 
     # Returns
 
@@ -108,9 +92,8 @@ def read_direction(
     last: LstmState,
 ) -> list[torch.Tensor]:
     """
-    Runs the LSTMs of one direction (0 is forward, 1 is backward) over packed tokens. Returns a
-    list: the inputs, then the output of each layer, all of shape (tokens, projection_dim). `start`
-    and `last` are as in `bidirectional_layers`.
+    Runs the LSTMs of one direction (0 is forward, 1 is backward) over packed tokens. Returns the
+    inputs and the output of each layer, of shape (tokens, projection_dim).
     """
     before = LstmState(*(part[:, direction, packing.rows] for part in start))
     outputs, after = stacks[direction](inputs, packing.batch_sizes, before)

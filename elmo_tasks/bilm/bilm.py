@@ -28,8 +28,6 @@ from elmo_tasks.kernels.threads import for_each, two_at_once
 
 class BiLmOutput(NamedTuple):
     """
-    Holds the layers of a batch of sentences.
-
     # Parameters
 
     layers: Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
@@ -103,7 +101,7 @@ class BiLm(torch.nn.Module):
 
     @property
     def num_layers(self) -> int:
-        """The number of layers that `forward` returns: the token layer and one per LSTM layer."""
+        """The number of layers that `forward` returns, the token layer included."""
         return self.options.num_layers + 1
 
     def get_output_dim(self) -> int:
@@ -121,7 +119,6 @@ class BiLm(torch.nn.Module):
 
     @property
     def stacks(self) -> tuple[LstmStack, LstmStack]:
-        """The LSTMs of the forward and of the backward direction."""
         return self.forward_stack, self.backward_stack
 
     def weights(self) -> dict[str, torch.Tensor]:
@@ -130,10 +127,7 @@ class BiLm(torch.nn.Module):
         return {name: tensors[name] for name in tensors if not name.startswith("state.")}
 
     def take_snapshot(self) -> None:
-        """
-        Computes, with the present weights, the state that a `snapshot` biLM starts from. Does
-        nothing if the biLM starts from another kind of state.
-        """
+        """Computes, with the present weights, the state that a `snapshot` biLM starts from."""
         self.state.take(
             lambda text, start: self.run(text, start)[1], self.like, self.options.max_characters
         )
@@ -146,10 +140,6 @@ class BiLm(torch.nn.Module):
             `elmo_characters` gives them, with zeros at padding.
         boundaries (default `False`): Whether the layers include the boundaries of each sentence;
             the length is then greater by 2.
-
-        # Returns
-
-        `BiLmOutput`
         """
         check_char_ids(char_ids, self.options.max_characters)
         start = self.state.before(len(char_ids), self.like)
@@ -175,10 +165,7 @@ class BiLm(torch.nn.Module):
         return BiLmOutput(layers, mask), last
 
     def token_vectors(self, char_ids: torch.Tensor, at_once: bool = False) -> TokenVectors:
-        """
-        Computes x^LM of a batch from char ids of shape (batch, length, 50). If `at_once`, each of
-        two threads computes one half.
-        """
+        """Computes x^LM of char ids of shape (batch, length, 50), on two threads if `at_once`."""
         return TokenVectors.of(char_ids, lambda distinct: self._vectors(distinct, at_once))
 
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
@@ -189,8 +176,8 @@ class BiLm(torch.nn.Module):
 
     def two_at_once(self, num_rows: int) -> AbstractContextManager[bool]:
         """
-        Yields whether two threads may divide the work on `num_rows` sentences. They may on a CPU,
-        if it needs no gradients, no autocast and no random numbers.
+        Yields whether two threads may divide the work on `num_rows` sentences: on a CPU, without
+        gradients, autocast and random numbers.
         """
         step = num_rows * 4 * self.options.cell_dim * self.options.projection_dim
         draws = self.training and self.forward_stack.dropout.p > 0

@@ -22,10 +22,6 @@ class CharCnn(torch.nn.Module):
     """
     Computes the context-independent token representation x^LM of Peters et al. 2018, section 3.2:
     convolutions over the characters of a token, highway layers, a linear projection.
-
-    # Parameters
-
-    options: Widths, filters and activation.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -69,10 +65,7 @@ class CharCnn(torch.nn.Module):
     @torch.inference_mode(False)
     @torch.no_grad()
     def freeze(self, dtype: torch.dtype | None = None) -> None:
-        """
-        Lays the weights out for products in this dtype, by default their own. Until `thaw` is
-        called, the weights must not change, and no gradient is computed.
-        """
+        """Lays the weights out, as `ProjectedLstm.freeze` does."""
         tables: list[torch.Tensor] = []
         windows: list[FrozenProduct] = []
         for convolution in self.convolutions:
@@ -88,15 +81,9 @@ class CharCnn(torch.nn.Module):
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
-        # Parameters
-
-        char_ids (`torch.LongTensor`): Shape (tokens, 50), without padding tokens. Within a token,
-            padding has the largest id. The embedding of padding is learned, so all 50 characters
-            have an influence.
-
-        # Returns
-
-        Shape (tokens, projection_dim).
+        Returns x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50), without
+        padding tokens. Within a token, padding has the largest id. Its embedding is learned, so all
+        50 characters have an influence.
         """
         if not self._has_tables():
             order = (char_ids != self.num_characters - 1).sum(dim=1).argsort()
@@ -178,10 +165,7 @@ class CharCnn(torch.nn.Module):
 
 
 class _Frozen(NamedTuple):
-    """
-    Holds what is computed once of weights that do not change: for each convolution a table or, if
-    there are no tables, its product with windows; the products of the highways and the projection.
-    """
+    """The tables or products of the convolutions, and the products of highways and projection."""
 
     tables: list[torch.Tensor]
     windows: list[FrozenProduct]
@@ -190,9 +174,8 @@ class _Frozen(NamedTuple):
 
 class _HighwayWeights(torch.nn.Module):
     """
-    Holds the weights of the highway layers, under the names that AllenNLP's `Highway` gives them.
-    As in AllenNLP, a gate of 1 passes the input on. In bilm-tf a gate of 1 takes the transform
-    instead, so `layout.py` negates the gate's weights.
+    The weights of the highway layers, under the names that AllenNLP's `Highway` gives them. A gate
+    of 1 passes the input on. In bilm-tf it takes the transform, so `layout.py` negates its weights.
     """
 
     def __init__(self, dim: int, num_layers: int) -> None:

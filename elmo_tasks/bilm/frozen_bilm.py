@@ -20,10 +20,9 @@ logger = logging.getLogger(__name__)
 
 class FrozenBiLm(BiLm):
     """
-    A biLM that does not train. It can compute its products in bfloat16. It remembers the vectors of
-    tokens and, in a store, the layers of sentences. Its weights are laid out for products at the
-    first use; after that, `load_state_dict` and `to` may change them, but writes into the tensors
-    are not noticed.
+    A biLM that does not train. It remembers the vectors of tokens and, in a store, the layers of
+    sentences. Its weights are laid out for products at the first use; after that, `load_state_dict`
+    and `to` may change them, but writes into the tensors are not noticed.
 
     # Parameters
 
@@ -37,10 +36,6 @@ class FrozenBiLm(BiLm):
     store: Remembers the layers of every sentence that the biLM has read. The biLM must not carry
         its state, so that a sentence has the same layers every time.
 
-    # Raises
-
-    `ConfigurationError`: As for `BiLm`; there is no such dtype; or a biLM that carries its state
-        has a store.
     """
 
     trains = False
@@ -78,9 +73,8 @@ class FrozenBiLm(BiLm):
     @classmethod
     def of(cls, bilm: BiLm, store: Store | None = None, dtype: str | None = None) -> "FrozenBiLm":
         """
-        Returns a frozen copy of a biLM. The copy gives a sentence the same layers every time: if
-        the biLM has the state `carry`, the copy has the state `snapshot`. The copy of a
-        `FrozenBiLm` keeps its `cached_tokens`, and its `dtype` unless another is given.
+        Returns a frozen copy of a biLM, with the state `snapshot` in place of `carry`. The copy of
+        a `FrozenBiLm` keeps its `cached_tokens`, and its `dtype` unless another is given.
         """
         carries = bilm.state_name == "carry"
         settings: dict[str, Any] = {"store": store}
@@ -116,10 +110,7 @@ class FrozenBiLm(BiLm):
             return super().forward(char_ids).layers
 
     def fingerprint(self) -> bytes:
-        """
-        Returns a hash of the options, the weights, the dtype of the products and the kind of start
-        state. The values of the start state are left out.
-        """
+        """Returns a hash of the options, weights, dtype of products and kind of start state."""
         return self._fingerprint(self.dtype)
 
     def fingerprints(self) -> set[bytes]:

@@ -13,14 +13,8 @@ def leave_out_weights(
     state: StateDict, prefix: str, names: Iterable[str], fingerprint: bytes
 ) -> StateDict:
     """
-    Returns a copy of a state dict that has a biLM's fingerprint instead of its weights.
-
-    # Parameters
-
-    state: The state dict of a model.
-    prefix: The beginning of the biLM's keys, such as `text_embedder.bilm.`.
-    names: The names of the biLM's weights, without the prefix.
-    fingerprint: The fingerprint of the biLM.
+    Returns a copy of a model's state dict that has a biLM's fingerprint instead of its weights.
+    `prefix` begins the biLM's keys, such as `text_embedder.bilm.`.
     """
     # A copy keeps the metadata that PyTorch attaches to a state dict.
     short = copy.copy(state)

@@ -22,10 +22,6 @@ class Lexicon(torch.nn.Module):
     """
     Maps words to the rows of a table. The words are saved with the weights, as bytes. A word of
     more than 48 bytes is known by its first 48, as in char ids.
-
-    # Parameters
-
-    num_words: The number of words, `<UNK>` included.
     """
 
     def __init__(self, num_words: int) -> None:
@@ -36,10 +32,7 @@ class Lexicon(torch.nn.Module):
         self.register_load_state_dict_post_hook(_forget_rows)
 
     def set_words(self, words: Sequence[str]) -> None:
-        """
-        Sets the words. Raises `ConfigurationError` if `<UNK>` is missing or the number of words is
-        wrong.
-        """
+        """Sets the words, which must have `<UNK>`; raises `ConfigurationError`."""
         if UNKNOWN not in words:
             raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for unknown words")
         if len(words) != len(self.words):
@@ -68,10 +61,6 @@ class WordTable(torch.nn.Module):
     """
     Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN.
     bilm-tf does the same if its options lack `char_cnn`. Any other word has the vector of `<UNK>`.
-
-    # Parameters
-
-    options: The number of words and the width.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -99,9 +88,7 @@ def words_of(char_ids: torch.Tensor) -> list[bytes]:
 
 
 def _key(word: bytes) -> bytes:
-    """
-    Returns the bytes of a word. If its last character was cut in two, leaves this character out.
-    """
+    """Leaves out the last character of a word if it was cut in two."""
     return word if len(word) < _WORD_BYTES else word.decode("utf-8", "ignore").encode()
 
 

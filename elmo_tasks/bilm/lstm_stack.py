@@ -8,14 +8,8 @@ from elmo_tasks.bilm.state import LstmState
 class LstmStack(torch.nn.Module):
     """
     The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
-    connections, each layer but the first adds its input to its output. The recurrent input of a
-    layer is its output before this sum.
-
-    # Parameters
-
-    options: The number of layers, the widths and the bounds.
-    dropout: Dropout on the input of every layer while training. As in bilm-tf, the skip connection
-        adds the input after dropout.
+    connections, each layer but the first adds its input, after dropout as in bilm-tf, to its
+    output. The recurrent input of a layer is its output before this sum.
     """
 
     def __init__(self, options: BiLmOptions, dropout: float = 0.0) -> None:
@@ -40,13 +34,11 @@ class LstmStack(torch.nn.Module):
         # Parameters
 
         inputs: Shape (tokens, projection_dim), packed in the order in which this direction reads.
-        batch_sizes: The number of rows that have a token, for each step.
         state: Shapes (num_layers, rows, projection_dim) and (num_layers, rows, cell_dim).
 
         # Returns
 
-        The output of each layer, shape (tokens, projection_dim), and the state of each row after
-        its last step, with the shapes of `state`.
+        The output of each layer, and the state of each row after its last step.
         """
         outputs: list[torch.Tensor] = []
         after = []

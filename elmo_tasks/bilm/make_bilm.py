@@ -26,12 +26,11 @@ def make_bilm(
 
     # Parameters
 
-    options: The content of an `options.json` in bilm-tf's format, or its path or address; in
-        jsonnet, `import` the file.
-    pretrained_file: Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this
-        package, such as `mini`), the path or address of a `weights.hdf5`, or a folder, zip file or
-        hub repository that has this file. A biLM of words needs its `vocab.txt` beside the weights.
-        AllenNLP removes this key from an archived config, and takes the weights from the archive.
+    options: The content of an `options.json` in bilm-tf's format, or its path or address.
+    pretrained_file: Weights: a name such as `small` or `base`, the path or address of a
+        `weights.hdf5`, or a folder, zip file or hub repository that has this file (see `locate`). A
+        biLM of words needs its `vocab.txt` beside the weights. AllenNLP removes this key from an
+        archived config, and takes the weights from the archive.
     state: As for `BiLm`. By default the state that the options name. If they name no state, it is
         `reset` with `requires_grad`, and `snapshot` without.
     requires_grad (default `False`): Whether the biLM is trained too.

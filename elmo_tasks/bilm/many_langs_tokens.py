@@ -17,10 +17,6 @@ class ManyLangsTokens(torch.nn.Module):
     Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over listed
     characters, and a vector for each word of a vocabulary. A projection joins the two. Words and
     characters that are not listed count as `<UNK>`.
-
-    # Parameters
-
-    options: The numbers of words and characters, and the widths.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -37,7 +33,6 @@ class ManyLangsTokens(torch.nn.Module):
 
     @property
     def embedding(self) -> torch.Tensor:
-        """A tensor with the device and dtype of all vectors."""
         return self.char_cnn.embedding
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:

@@ -17,10 +17,6 @@ class ProjectedLstm(torch.nn.Module):
     The four gates are in the order input, forget, output, candidate, so that one call of sigmoid
     serves the first three.
 
-    # Parameters
-
-    input_dim, cell_dim, projection_dim: Widths of the input, of the memory and of the output.
-    cell_clip, projection_clip: Bounds on the absolute values of the memory and of the output.
     """
 
     def __init__(
@@ -44,10 +40,7 @@ class ProjectedLstm(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """
-        Draws the weights as TensorFlow's LSTM does, where the input and the recurrent weight are
-        one matrix.
-        """
+        """Draws the weights as TensorFlow's LSTM, where input and recurrent weight are one."""
         fans = sum(self.input_weight.shape) + self.projection_dim
         for weight in (self.input_weight, self.recurrent_weight):
             torch.nn.init.uniform_(weight, -math.sqrt(6 / fans), math.sqrt(6 / fans))
@@ -69,16 +62,8 @@ class ProjectedLstm(torch.nn.Module):
         self, inputs: torch.Tensor, batch_sizes: list[int], state: LstmState
     ) -> tuple[torch.Tensor, LstmState]:
         """
-        # Parameters
-
-        inputs: Shape (tokens, input_dim), packed (see `Packing`).
-        batch_sizes: The number of rows that have a token, for each step.
-        state: The state of every row before its first step. No gradient reaches it.
-
-        # Returns
-
-        The outputs of shape (tokens, projection_dim), packed, and the state of every row after its
-        last step.
+        Returns the outputs, shape (tokens, projection_dim), and the state of every row after its
+        last step, for packed inputs of shape (tokens, input_dim). No gradient reaches `state`.
         """
         h, c = state.h.detach().clone(), state.c.detach().clone()
         clips = (self.cell_clip, self.projection_clip)

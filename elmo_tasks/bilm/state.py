@@ -14,8 +14,6 @@ _PASSES = 5
 
 class LstmState(NamedTuple):
     """
-    Holds what LSTM layers carry from step to step.
-
     # Parameters
 
     h: Shape (..., rows, projection_dim): the clipped output, without the skip connection.
@@ -31,9 +29,6 @@ class InitialState(torch.nn.Module):
     Gives the state that the LSTMs of both directions start from. This class is `reset`: it gives
     zeros, for a biLM that was trained sentence by sentence. The other two classes extend it.
 
-    # Parameters
-
-    options: The number of layers and the widths.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -42,10 +37,7 @@ class InitialState(torch.nn.Module):
         self.c_shape = (options.num_layers, 2, options.cell_dim)
 
     def zeros(self, num_rows: int, like: torch.Tensor) -> LstmState:
-        """
-        Returns zeros of shape (num_layers, 2, rows, projection_dim) and (num_layers, 2, rows,
-        cell_dim).
-        """
+        """Returns zeros of shapes (num_layers, 2, rows, projection_dim) and (..., cell_dim)."""
         return LstmState(
             like.new_zeros(*self.h_shape[:2], num_rows, self.h_shape[2]),
             like.new_zeros(*self.c_shape[:2], num_rows, self.c_shape[2]),
@@ -65,13 +57,8 @@ class InitialState(torch.nn.Module):
         max_characters: int,
     ) -> None:
         """
-        Computes the start state, if it depends on the weights.
-
-        # Parameters
-
-        run: Runs the biLM over char ids from a start state, and returns the state at the end.
-        like: Has the device and dtype of the state.
-        max_characters: The number of characters of a token.
+        Computes the start state, if it depends on the weights. `run` runs the biLM over char ids
+        from a state, and returns the state at the end.
         """
 
 
@@ -110,7 +97,7 @@ class SnapshotState(InitialState):
         self.keep(state)
 
     def keep(self, state: LstmState) -> None:
-        """Sets the fixed state to the state in which the first row of a batch ended."""
+        """Sets the fixed state to that in which the first row of a batch ended."""
         self.h.copy_(state.h[:, :, 0])
         self.c.copy_(state.c[:, :, 0])
 

@@ -7,13 +7,8 @@ import torch
 class TokenCache:
     """
     Keeps x^LM of recent tokens, so that the character CNN of a frozen biLM runs over new tokens
-    only. A token is found by its char ids. A full cache drops the token that it has had longest.
-    Several threads may share a cache. A thread that finds the cache in use computes the vectors
-    itself. A process that was forked while the cache was in use also computes them itself.
-
-    # Parameters
-
-    max_tokens: The most tokens that are kept; at the original size, a token takes about 2 kB.
+    only. A full cache drops the token that it has had longest. A thread or a forked process that
+    finds the cache in use computes the vectors itself. At the original size, a token takes 2 kB.
     """
 
     def __init__(self, max_tokens: int) -> None:
@@ -25,16 +20,7 @@ class TokenCache:
     def vectors(
         self, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
     ) -> torch.Tensor:
-        """
-        # Parameters
-
-        char_ids (`torch.LongTensor`): Shape (tokens, 50), all distinct.
-        compute: Computes x^LM of char ids, for the tokens that the cache lacks.
-
-        # Returns
-
-        Shape (tokens, projection_dim).
-        """
+        """Returns x^LM of distinct tokens. `compute` computes it for those that the cache lacks."""
         if not 0 < len(char_ids) <= self._max_tokens:
             return compute(char_ids)
         keys = [row.tobytes() for row in char_ids.to(torch.int16).numpy()]

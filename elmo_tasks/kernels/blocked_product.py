@@ -12,12 +12,7 @@ _ROWS, _CLASSES = 512, 1024
 class BlockedProduct:
     """
     Computes the logits x W^T + b of many classes in blocks, so a log-sum-exp needs little memory.
-
-    # Parameters
-
-    weight: Shape (classes, dim), in float32, or in int8 with a `scale`.
-    bias: Shape (classes,).
-    scale: Shape (classes,): the factor of each row of the weight.
+    The weight, shape (classes, dim), is in float32, or in int8 with a `scale` for each row.
     """
 
     def __init__(
@@ -32,7 +27,6 @@ class BlockedProduct:
         ]
 
     def logits(self, x: torch.Tensor) -> torch.Tensor:
-        """Returns the logits of x of shape (rows, dim): shape (rows, classes)."""
         return torch.cat([product(x) for product in self._products], dim=1)
 
     def log_sums(self, x: torch.Tensor) -> torch.Tensor:

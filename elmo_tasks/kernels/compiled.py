@@ -41,10 +41,8 @@ def kernels(device: str, dtype: torch.dtype) -> SimpleNamespace | None:
     """
     Returns the functions of `kernels.cpp` for this type of device and this dtype, or `None` if
     there are none: on a GPU, in float64, with `ELMO_TASKS_NATIVE=0`, or if no C++ compiler was
-    there when the package was installed. PyTorch's operators then do the same.
-
-    A function takes the arguments that it has in C. A tensor must be contiguous and of the right
-    dtype, or a `ValueError` is raised.
+    there when the package was installed. PyTorch's operators then do the same. A tensor that is not
+    contiguous or of the right dtype raises `ValueError`.
     """
     library = _library() if device == "cpu" and dtype in _FUNCTIONS else None
     if library is None:

@@ -12,9 +12,9 @@ DTYPES = ("auto", "float32", "bfloat16")
 
 def used_dtype(dtype: str, device: torch.device) -> str:
     """
-    Returns the dtype of matrix products on a device, `float32` or `bfloat16`, for a setting
-    `dtype`. `auto` stands for `bfloat16` on a device that has units for it, and for `float32`
-    elsewhere. Logs a warning, once, if `bfloat16` is set for a CPU without such units.
+    Returns the dtype of matrix products on a device for a setting `dtype`. `auto` is `bfloat16` on
+    a device that has units for it, and `float32` elsewhere. Warns once if `bfloat16` is set for a
+    CPU without such units.
     """
     if dtype == "auto":
         return "bfloat16" if has_bfloat16(device.type) else "float32"
@@ -26,8 +26,8 @@ def used_dtype(dtype: str, device: torch.device) -> str:
 @functools.cache
 def has_bfloat16(device_type: str) -> bool:
     """
-    Returns whether a device, such as `cpu` or `cuda`, has units for products in bfloat16. On a CPU,
-    oneDNN must be allowed to use them: the variable `ONEDNN_MAX_CPU_ISA` may forbid it.
+    Returns whether a type of device has units for products in bfloat16, and on a CPU also whether
+    oneDNN may use them: the variable `ONEDNN_MAX_CPU_ISA` may forbid it.
     """
     if device_type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)

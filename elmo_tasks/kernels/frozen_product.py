@@ -18,9 +18,8 @@ _SMALL_WEIGHT = 1 << 20
 class FrozenProduct:
     """
     Computes x W^T + b for a weight that does not change. On a CPU the weight is laid out once for
-    oneDNN. Products then run several times as fast as `torch.nn.functional.linear` in float32, with
-    no larger rounding errors. If PyTorch's operators for this are missing or do not work on this
-    machine, `linear` is used.
+    oneDNN, if that works on this machine. Products then run several times as fast as
+    `torch.nn.functional.linear` in float32, with no larger rounding errors.
 
     # Parameters
 
@@ -55,10 +54,7 @@ class FrozenProduct:
 
 @functools.cache
 def has_onednn(dtype: torch.dtype) -> bool:
-    """
-    Returns whether oneDNN's products with laid-out weights exist on this machine and are right. If
-    not, logs why.
-    """
+    """Returns whether oneDNN's products with laid-out weights work here. If not, logs why."""
     if dtype not in (torch.float32, torch.bfloat16) or not torch.backends.mkldnn.is_available():
         return False
     # A separate generator leaves the random numbers of a training as they are.
@@ -87,8 +83,8 @@ def multiplied(
 def padded_rows(rows: int) -> int:
     """
     Returns the number of rows with which oneDNN computes a product of `rows` rows. oneDNN compiles
-    code for each number of rows that it meets, and keeps it: about 0.5 MB. So numbers above 16 are
-    rounded up, by an eighth at most: there are eight sizes from one power of two to the next.
+    and keeps 0.5 MB of code for each number of rows. So numbers above 16 are rounded up, by an
+    eighth at most, to eight sizes from one power of two to the next.
     """
     step = 1 << max(0, (rows - 1).bit_length() - 4)
     return -(-rows // step) * step

@@ -13,12 +13,8 @@ _BLOCK_GATES = 2 << 20
 
 class FrozenRecurrence:
     """
-    Runs a `ProjectedLstm` over packed steps, without a gradient. `Recurrence` has a gradient.
-
-    # Parameters
-
-    input_weight, recurrent_weight, bias, projection_weight: The weights of the LSTM.
-    dtype: The dtype of the matrix products, by default the dtype of the weights.
+    Runs a `ProjectedLstm` over packed steps, as `Recurrence` does, without a gradient. The matrix
+    products are in `dtype`, by default that of the weights.
     """
 
     def __init__(
@@ -68,10 +64,7 @@ class FrozenRecurrence:
 
 
 def _blocks(batch_sizes: list[int], max_tokens: int) -> Iterator[list[int]]:
-    """
-    Yields the batch sizes in blocks of at least one step and, if possible, at most `max_tokens`
-    tokens. The inputs of a block are multiplied at once.
-    """
+    """Yields the batch sizes in blocks of at most `max_tokens` tokens, or of one step."""
     block: list[int] = []
     for rows in batch_sizes:
         if block and sum(block) + rows > max_tokens:

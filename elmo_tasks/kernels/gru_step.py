@@ -1,6 +1,5 @@
 """
-The element-wise work of a step of a GRU, and its gradient. The compiled functions do it in one
-pass; without them, PyTorch's operators do it. The gates are in PyTorch's order reset,
+The element-wise work of a step of a GRU, and its gradient. The gates are in PyTorch's order reset,
 update, new.
 """
 
@@ -23,11 +22,10 @@ def gru_step(
 
     # Parameters
 
-    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of the inputs and those of the
-        state.
+    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of inputs and state.
     before: Shape (rows, hidden_size): the state before the step.
-    rz, n, h: Shapes (rows, 2 * hidden_size), (rows, hidden_size) and (rows, hidden_size): receive
-        the values of the gates and the new state.
+    rz, n, h: Receive the gates, shapes (rows, 2 * hidden_size) and (rows, hidden_size), and the new
+        state.
     """
     compiled = kernels(h.device.type, h.dtype)
     if compiled is not None:
@@ -57,15 +55,12 @@ def gru_gradient(
 
     # Parameters
 
-    rz, n: Shapes (rows, 2 * hidden_size) and (rows, hidden_size), as `gru_step` filled them.
-    recurrent_n, before: Shapes (rows, hidden_size): the last third of `recurrent`, and the state
-        before the step.
+    rz, n, before: As in `gru_step`.
+    recurrent_n: Shape (rows, hidden_size): the last third of `recurrent`.
     grad_h: Shape (rows, hidden_size): the gradient of the new state as an output.
-    carried: Shape (rows, hidden_size): the part of the gradient of the new state that comes from
-        the next step. It is overwritten with the part of the gradient of `before` that passes the
-        update gate.
-    grad_gates, grad_recurrent: Shapes (rows, 3 * hidden_size): receive the gradients of `gates` and
-        of `recurrent`.
+    carried: Shape (rows, hidden_size): the gradient of the new state from the next step; becomes
+        the gradient of `before` through the update gate.
+    grad_gates, grad_recurrent: Receive the gradients of `gates` and `recurrent`.
     """
     compiled = kernels(n.device.type, n.dtype)
     if compiled is not None:

@@ -1,8 +1,7 @@
 """
 The convolutions of a `CharCnn` by look-up. A filter's response to a window is a sum with a term for
-each character. The term depends only on the character and its position in the window, so a table
-holds all terms. On a CPU, adding rows of the table and taking the maximum takes a fraction of the
-time of the products of windows with filters.
+each character and its position in the window, so a table can hold all terms. On a CPU, to add rows
+of the table takes a fraction of the time of the products of windows with filters.
 """
 
 import torch
@@ -22,17 +21,9 @@ def looks_up(embedding: torch.Tensor) -> bool:
 
 def convolution_table(embedding: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """
-    Computes the terms of the responses.
-
-    # Parameters
-
-    embedding: Shape (characters, char_dim).
-    weight: Shape (filters, char_dim, width).
-
-    # Returns
-
-    Shape (blocks, width, characters, 32): the term of each character at each position in a window,
-    for blocks of 32 filters. The last block is filled up with zeros.
+    Returns the term of each character at each position in a window, for blocks of 32 filters: shape
+    (blocks, width, characters, 32), the last block filled up with zeros. `embedding` has the shape
+    (characters, char_dim), and `weight` (filters, char_dim, width).
     """
     filters = pad(weight, (0, 0, 0, 0, 0, -len(weight) % _BLOCK)).unflatten(0, (-1, _BLOCK))
     with torch.autocast(embedding.device.type, enabled=False):
@@ -44,21 +35,9 @@ def lookup_convolution(
     char_ids: torch.Tensor, table: torch.Tensor, num_filters: int
 ) -> torch.Tensor:
     """
-    Computes each filter's maximum over the windows of each token.
-
-    # Parameters
-
-    char_ids (`torch.LongTensor`): Shape (tokens, 50). The last row of `table` is that of padding.
-    table: What `convolution_table` returns.
-    num_filters: The number of filters.
-
-    # Returns
-
-    Shape (tokens, num_filters).
-
-    # Raises
-
-    `IndexError`: An id has no row in the table.
+    Computes each filter's maximum over the windows of each token, shape (tokens, num_filters), from
+    char ids of shape (tokens, 50) and a `convolution_table`, whose last row is that of padding.
+    Raises `IndexError` if an id has no row.
     """
     return _LookupConvolution.apply(char_ids, table, num_filters)
 

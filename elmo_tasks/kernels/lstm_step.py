@@ -1,10 +1,7 @@
 """
-The element-wise work of a step of a `ProjectedLstm`, and its gradient: from the sums in the gates
-to the memory and the projection's input. The compiled functions do it in one pass;
-without them, PyTorch's operators do it.
-
-Gates, hidden vectors and their gradients have the dtype of the matrix products; memories have the
-dtype of the weights. The gates are in the order input, forget, output, candidate.
+The element-wise work of a step of a `ProjectedLstm`, from the sums in the gates to the memory and
+the projection's input, and its gradient. Memories have the dtype of the weights, all else that of
+the matrix products. The gates are in the order input, forget, output, candidate.
 """
 
 import math
@@ -28,9 +25,8 @@ def step(
 
     # Parameters
 
-    gates: Shape (rows, 4 * cell_dim): one term of the sums in the gates. If `memories` is given,
-        the values of the gates overwrite it.
-    recurrent: Shape (rows, 4 * cell_dim): the other term.
+    gates, recurrent: Shapes (rows, 4 * cell_dim): the two terms of the sums in the gates. If
+        `memories` is given, the values of the gates overwrite `gates`.
     memory: Shape (rows, cell_dim): the memory. The new memory overwrites it.
     clip: The bound on the absolute values of the memory.
     hidden: Shape (rows, cell_dim): receives the projection's input, o tanh(memory).

@@ -127,9 +127,7 @@ def _rows(like: torch.Tensor, num_tokens: int, tokens: int, dim: int) -> torch.T
 
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:
-    """
-    Returns for each step the slice of the step before it, cut to the rows that both steps have.
-    """
+    """Returns for each step the slice of the step before it, cut to the rows of both."""
     previous: list[slice | None] = [None] * bool(batch_sizes)
     start = 0
     for before, rows in zip(batch_sizes, batch_sizes[1:]):

@@ -7,13 +7,7 @@ from elmo_tasks.kernels.trained_product import STEP_ROWS
 
 
 class Steps:
-    """
-    The steps of a packed batch (see `Packing`).
-
-    # Parameters
-
-    sizes: The number of rows that have a token, for each step. It never grows from step to step.
-    """
+    """The steps of a packed batch, from the `batch_sizes` of its `Packing`."""
 
     def __init__(self, sizes: list[int]) -> None:
         stops = list(accumulate(sizes))
@@ -31,9 +25,7 @@ class Steps:
         return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
 
     def before(self, states: torch.Tensor) -> torch.Tensor:
-        """
-        Returns the state before each token, shape (tokens, dim), given the states after each token.
-        """
+        """Returns the state before each token, given that after each: shape (tokens, dim)."""
         parts = [torch.zeros_like(states[step]) for step in self.slices[:1]]
         for before, step in zip(self.slices, self.slices[1:]):
             parts.append(states[before.start : before.start + step.stop - step.start])
@@ -41,10 +33,7 @@ class Steps:
 
 
 def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
-    """
-    Returns for each token of the backward order its index in the forward order: shape (tokens,).
-    Reordering tokens twice by these indices changes nothing.
-    """
+    """Returns for each token of the backward order its index in the forward order, and back."""
     index = packing.forward_index.new_empty(num_positions)
     index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)
     return index[packing.backward_index]

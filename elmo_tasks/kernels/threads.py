@@ -17,11 +17,7 @@ _SHARED_PRODUCT = 1 << 24
 
 @contextmanager
 def operator_threads(num_threads: int) -> Iterator[None]:
-    """
-    Lets each PyTorch operator that this thread calls within the context use at most `num_threads`
-    threads. The threads of an operator wait for each other. They wait long if other programs use
-    the cores.
-    """
+    """Lets each PyTorch operator that this thread calls use at most `num_threads` threads."""
     before = torch.get_num_threads()
     if before <= num_threads:
         yield
@@ -50,9 +46,8 @@ def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
 
 def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[R]:
     """
-    Returns the results of `work` for each item. If `at_once`, this thread works on the first item,
-    and each other item has a thread of its own. No gradients are computed then, and operators use
-    as many threads as in the calling thread.
+    Returns the results of `work` for each item. If `at_once`, each item but the first has a thread
+    of its own, and no gradients are computed.
     """
     if not at_once:
         return [work(item) for item in items]

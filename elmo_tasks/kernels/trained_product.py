@@ -1,10 +1,8 @@
 """
-Matrix products of a training. On a CPU, oneDNN does them, and on some CPUs takes less than half the
-time of PyTorch's own products in float32. Unlike in a `FrozenProduct`, a weight is not laid out
-first, because this pays only if the weight is used many times.
-
-oneDNN compiles code for each number of rows that it meets, and keeps it. So a product whose number
-of rows is not one of `padded_rows` gets more rows, or is divided into blocks of few sizes.
+Matrix products of a training. On a CPU, oneDNN does them, on some CPUs in less than half the time
+of PyTorch's own products in float32. A weight is not laid out first, as in a `FrozenProduct`, which
+pays only if it is used many times. The rows are padded or divided into blocks of few sizes (see
+`padded_rows`).
 """
 
 import functools
@@ -35,16 +33,8 @@ def product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
     """
-    Computes x W^T + b without a gradient, for tensors of one dtype.
-
-    # Parameters
-
-    x, weight: Shapes (tokens, in_dim) and (out_dim, in_dim), with any strides.
-    bias: Shape (out_dim,).
-
-    # Returns
-
-    Shape (tokens, out_dim).
+    Computes x W^T + b without a gradient, shape (tokens, out_dim), for tensors of one dtype with
+    any strides.
     """
     if not _by_onednn(x):
         return linear(x, weight, bias)
@@ -57,9 +47,8 @@ def product(
 
 def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """
-    Computes X^T Y without a gradient. x and y have one dtype and the shapes (tokens, x_dim) and
-    (tokens, y_dim), and the result has shape (x_dim, y_dim). For bfloat16, the result is in
-    float32.
+    Computes X^T Y without a gradient, shape (x_dim, y_dim), for x and y of one dtype and of shapes
+    (tokens, x_dim) and (tokens, y_dim). For bfloat16, the result is in float32.
     """
     if x.size(1) > y.size(1):
         # oneDNN is fast if the first matrix is the narrower one.
@@ -79,28 +68,20 @@ def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def summed(grad: torch.Tensor) -> torch.Tensor:
-    """
-    Computes the gradient of a bias, the sum over the rows. In bfloat16, a product takes a tenth of
-    the time of `sum`.
-    """
+    """Computes the sum over the rows. In bfloat16, a product takes a tenth of the time of `sum`."""
     return torch.mv(grad.t(), grad.new_ones(len(grad)))
 
 
 def step_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """
-    Computes x W^T + b, as `product` does, for the rows of a recurrent step. The number of rows is a
-    multiple of `STEP_ROWS`.
-    """
+    """Computes `product` for the rows of a recurrent step, a multiple of `STEP_ROWS`."""
     fast = _has_avx512() and _by_onednn(x)
     return _multiply(x, weight, bias) if fast else linear(x, weight, bias)
 
 
 def product_dtype(inputs: torch.Tensor) -> torch.dtype:
-    """
-    Returns the dtype of matrix products with these inputs: that of autocast, or that of the inputs.
-    """
+    """Returns the dtype of products with these inputs: that of autocast, or their own."""
     device = inputs.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else inputs.dtype
 
@@ -142,8 +123,5 @@ def _by_onednn(x: torch.Tensor) -> bool:
 
 @functools.cache
 def _has_avx512() -> bool:
-    """
-    Returns whether the CPU has AVX-512. With AVX2 alone, oneDNN is no faster than PyTorch for
-    products of few rows and of transposed matrices.
-    """
+    # With AVX2 alone, oneDNN is no faster for products of few rows and of transposed matrices.
     return torch.backends.cpu.get_cpu_capability() == "AVX512"

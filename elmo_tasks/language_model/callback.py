@@ -24,10 +24,9 @@ class PretrainingCallback(TrainerCallback):
     """
     Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch it writes
     `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the checkpoints, and at the end once
-    more with the best weights. A task's config imports `bilm.libsonnet` as its field `bilm`. A
-    recovered training does not read the text of finished epochs. A training that would end before
-    the biLM trains is refused with a `ConfigurationError`. Progress shows the tokens per second. It
-    also shows the hours left if the vocabulary knows the size of the text.
+    more with the best weights. A recovered training does not read the text of finished epochs. A
+    training that would end before the biLM trains is refused with a `ConfigurationError`. Progress
+    shows the tokens per second and, if the vocabulary knows the size of the text, the hours left.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -39,9 +38,7 @@ class PretrainingCallback(TrainerCallback):
         self._since = time.monotonic()
         self._batches = self._tokens = 0
 
-    def on_start(
-        self, trainer: GradientDescentTrainer, is_primary: bool = True, **kwargs: Any
-    ) -> None:
+    def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         super().on_start(trainer, is_primary, **kwargs)
         if isinstance(trainer.data_loader, CorpusLoader):
             # The seed determines the order of the text. A config may leave the seed to chance.
@@ -59,19 +56,10 @@ class PretrainingCallback(TrainerCallback):
         _check_length(trainer)
         self._since = time.monotonic()
 
-    def on_batch(
-        self,
-        trainer: GradientDescentTrainer,
-        batch_inputs: Any,
-        batch_outputs: Any,
-        batch_metrics: dict[str, Any],
-        epoch: int,
-        batch_number: int,
-        is_training: bool,
-        **kwargs: Any,
-    ) -> None:
+    def on_batch(self, trainer: Any, *args: Any, is_training: bool, **kwargs: Any) -> None:
         if not is_training:
             return
+        _, batch_outputs, batch_metrics, *_ = args
         self._total_batches = trainer._total_batches_completed
         self._batches += 1
         self._tokens += sum(int(outputs["num_tokens"]) for outputs in batch_outputs)
@@ -84,33 +72,18 @@ class PretrainingCallback(TrainerCallback):
             )
             batch_metrics["hours_left"] = max(0, steps_left) * seconds / self._batches / 3600
 
-    def on_epoch(
-        self,
-        trainer: GradientDescentTrainer,
-        metrics: dict[str, Any],
-        epoch: int,
-        is_primary: bool = True,
-        **kwargs: Any,
-    ) -> None:
+    def on_epoch(self, trainer: Any, *args: Any, **kwargs: Any) -> None:
+        self._export(trainer, **kwargs)
+
+    def _export(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         if is_primary:
-            self._export(trainer)
+            trainer.model.bilm.to_files(self.serialization_dir)
+            write_whole(Path(self.serialization_dir) / "bilm.libsonnet", LIBSONNET)
 
-    def on_end(
-        self,
-        trainer: GradientDescentTrainer,
-        metrics: dict[str, Any] = None,
-        epoch: int = None,
-        is_primary: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        # A training that failed or was stopped has no metrics. Its weights are not written, because
-        # they may be from the middle of an epoch.
-        if is_primary and metrics is not None:
-            self._export(trainer)
-
-    def _export(self, trainer: GradientDescentTrainer) -> None:
-        trainer.model.bilm.to_files(self.serialization_dir)
-        write_whole(Path(self.serialization_dir) / "bilm.libsonnet", LIBSONNET)
+    def on_end(self, trainer: Any, metrics: Any = None, *args: Any, **kwargs: Any) -> None:
+        # A training that failed or was stopped ends without metrics, perhaps in mid-epoch.
+        if metrics is not None:
+            self._export(trainer, **kwargs)
 
     def state_dict(self) -> dict[str, Any]:
         return {"total_batches": self._total_batches, "seed": self._seed}
@@ -122,7 +95,7 @@ class PretrainingCallback(TrainerCallback):
 
 
 def _num_batches(trainer: GradientDescentTrainer) -> int | None:
-    """Returns the number of batches of all epochs, or `None` if an epoch's length is unknown."""
+    """Returns the number of batches of all epochs, if known."""
     try:
         return trainer._num_epochs * len(trainer.data_loader)
     except TypeError:

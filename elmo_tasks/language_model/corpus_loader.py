@@ -25,12 +25,8 @@ class CorpusLoader(DataLoader):
     """
     The base class of the data loaders of a language model. It makes batches of a text that is too
     large for memory. Their order depends only on the seed and the epoch, so a recovered training
-    neither repeats nor skips a batch.
-
-    Each of several processes reads the whole text, makes the same batches for all processes
-    together, and yields its share of each batch. So all processes make the same number of steps,
-    and no sentence is lost or used twice. The steps equal those of one process with the batches of
-    all processes joined. In the last batches, the share of a process may be empty.
+    neither repeats nor skips a batch. Each of several processes reads the whole text, makes the
+    same batches for all, and yields its share of each batch, which may be empty at the end.
 
     # Parameters
 
@@ -61,13 +57,8 @@ class CorpusLoader(DataLoader):
 
     def skip(self, epochs: int, batches: int) -> None:
         """
-        Sets how far a recovered training has come. The loader then skips finished epochs without
-        reading their text. For each finished batch of the next epoch it yields an empty batch.
-
-        # Parameters
-
-        epochs: Number of finished epochs.
-        batches: Number of finished batches in the next epoch.
+        Skips the finished epochs of a recovered training, and yields an empty batch for each of the
+        finished batches in the next epoch.
         """
         self._done = (epochs, batches)
 
@@ -79,10 +70,7 @@ class CorpusLoader(DataLoader):
         self._device = device
 
     def iter_instances(self) -> Iterator[Instance]:
-        """
-        Yields an instance for each sentence. The instances have no fields; they only count their
-        words for a vocabulary.
-        """
+        """Yields an instance without fields for each sentence, to count words for a vocabulary."""
         return map(_CountedSentence, self.reader.sentences(self.data_path))
 
     def __iter__(self) -> Iterator[TensorDict]:
@@ -105,9 +93,8 @@ class CorpusLoader(DataLoader):
 
     def _num_tokens(self) -> tuple[int, int]:
         """
-        Returns the numbers of sentences and of tokens in an epoch, from the counts of the
-        vocabulary. One boundary of each sentence counts as a token. Raises `TypeError`, as `len`
-        must, if there are no counts.
+        Returns how many sentences, and tokens with one boundary each, the vocabulary has counted in
+        an epoch. Raises `TypeError`, as `len` must, if there are no counts.
         """
         num_sentences = getattr(self._vocab, "num_sentences", None)
         # The vocabulary counted only the training text, and only the training text is shuffled.
@@ -123,10 +110,7 @@ class CorpusLoader(DataLoader):
         raise NotImplementedError
 
     def _sentences(self, order: random.Random) -> Iterator[list[str]]:
-        """
-        Yields the sentences of an epoch, boundaries included. Warns if the number of sentences
-        differs from the number that the vocabulary counted.
-        """
+        """Yields the sentences of an epoch, boundaries included. Warns if the text has changed."""
         files = list(range(len(corpus_files(self.data_path))))
         if self.shuffle:
             order.shuffle(files)

@@ -19,19 +19,15 @@ _COUNTS_FILE = ".counts.json"
 class CountedVocabulary(Vocabulary):
     """
     A vocabulary that remembers how much text it was made from. The data loaders need the counts to
-    know the length of an epoch and to notice a changed text. As in AllenNLP's vocabulary, words are
-    sorted by their counts.
+    know the length of an epoch and to notice a changed text.
 
     Registered as a `Vocabulary` with name "elmo_counted".
 
     # Parameters
 
-    min_count (`dict[str, int]`): The least count of a word, by namespace. The softmax does not know
-        rarer words. The biLM knows every word by its characters.
-    max_vocab_size (`int | dict[str, int]`): The most words to keep: the most frequent words.
+    min_count, max_vocab_size: As for AllenNLP's `from_instances`: the words of the softmax.
     directory (`str`): A folder or an archive with a vocabulary. Its words are taken instead of the
-        words of the text, so that a new training can continue with the archive's softmax. The text
-        is then only counted.
+        words of the text, so that a new training can continue with the archive's softmax.
     """
 
     num_sentences: int | None = None
@@ -62,10 +58,7 @@ class CountedVocabulary(Vocabulary):
         max_vocab_size: Union[int, dict[str, int]] = None,
         directory: str = None,
     ) -> "CountedVocabulary":
-        """
-        Makes the vocabulary of a text. A recovered training gets the vocabulary that it saved,
-        because the weights of the training belong to its word ids.
-        """
+        """Makes the vocabulary of a text; a recovered training gets the one that it saved."""
         saved = Path(serialization_dir or ".", "vocabulary")
         if serialization_dir and counts_path(saved).exists():
             return cls.from_files(saved)

@@ -7,6 +7,8 @@ from typing import Any, Union
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
+from allennlp.nn.util import dist_reduce_sum
+from allennlp.training.metrics import Metric
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.lexicon import UNKNOWN
@@ -17,7 +19,6 @@ from elmo_tasks.common.torch_file import read_tensors
 from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
-from elmo_tasks.language_model.perplexity import Perplexity
 from elmo_tasks.language_model.prediction import Prediction, predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
@@ -33,20 +34,18 @@ class ElmoLanguageModel(Model):
     sentence counts as a word.
 
     The metrics are the perplexity of each direction and `perplexity`, the arithmetic mean of the
-    two, as in the paper. A training with a sampled softmax measures them with the sampled softmax.
+    two, as in the paper. In training, they are those of the sampled softmax.
 
     Registered as a `Model` with name "elmo_language_model".
 
     # Parameters
 
-    bilm: The biLM to train, or its arguments, with `requires_grad: true`. Its own `dropout` applies
-        to the inputs of its LSTMs. Options without `char_cnn` make a biLM that reads the words of
-        the vocabulary in place of characters.
+    bilm: The biLM to train, or its arguments, with `requires_grad: true`. Options without
+        `char_cnn` make a biLM that reads the words of the vocabulary in place of characters.
     num_samples: Number of words drawn for the softmax of a batch. By default the softmax is full.
     dropout (default `0.1`): Dropout on the inputs of the softmax.
-    dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto`,
-        which is `bfloat16` on a device that has units for it and `float32` elsewhere. Weights,
-        memory cells and sums are always float32.
+    dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto` (see
+        `used_dtype`). Weights, memory cells and sums are always float32.
     num_softmax_batches (default `0`): Number of batches at the start in which only the softmax is
         trained. This helps a biLM from `options.json` and `weights.hdf5`, which have no softmax.
     pretrained_file: The `model.tar.gz` of another training, from which this training goes on.
@@ -88,7 +87,7 @@ class ElmoLanguageModel(Model):
         self.register_buffer("num_batches", torch.zeros((), dtype=torch.long))
         # Callbacks may add to the loss of each batch, for example the error of word vectors.
         self.auxiliary_loss: Callable[[], torch.Tensor] | None = None
-        self._perplexity = Perplexity()
+        self._perplexity = _Perplexity()
         if pretrained_file is not None:
             self._load_archive(pretrained_file)
 
@@ -128,10 +127,7 @@ class ElmoLanguageModel(Model):
         self._perplexity(losses)
         if self.training:
             self.num_batches += 1
-        return {
-            "loss": loss,
-            "num_tokens": torch.tensor(len(losses[0])),
-        }
+        return {"loss": loss, "num_tokens": torch.tensor(len(losses[0]))}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         return self._perplexity.get_metric(reset)
@@ -180,7 +176,6 @@ class ElmoLanguageModel(Model):
             )
 
     def _load_archive(self, archive: str) -> None:
-        """Loads the biLM and the softmax of an archive, which must have this model's vocabulary."""
         with unpacked(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
             state = read_tensors(Path(folder) / "weights.th")
@@ -198,6 +193,37 @@ class ElmoLanguageModel(Model):
             raise ConfigurationError(
                 f"{archive} has a biLM of another shape: {' '.join(str(error).split())}"
             ) from error
+
+
+class _Perplexity(Metric):
+    """
+    The perplexity of each direction, and the arithmetic mean of the two, from each direction's
+    negative log-likelihoods.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def __call__(self, losses: list[torch.Tensor]) -> None:  # type: ignore[override]
+        for sums, loss in zip(self._sums, losses):
+            sums += torch.tensor([loss.detach().sum().item(), len(loss)])
+
+    def get_metric(self, reset: bool = False) -> dict[str, float]:
+        """Returns the perplexities. With `reset`, they are over the words of all processes."""
+        sums = self._sums
+        if reset:
+            self.reset()
+            sums = dist_reduce_sum(sums).cpu()
+        forward, backward = torch.exp(sums[:, 0] / sums[:, 1].clamp(min=1)).tolist()
+        return {
+            "perplexity": (forward + backward) / 2,
+            "forward_perplexity": forward,
+            "backward_perplexity": backward,
+        }
+
+    def reset(self) -> None:
+        # Shape: (2 directions, 2): the sum of the negative log-likelihoods, the number of words.
+        self._sums = torch.zeros(2, 2, dtype=torch.float64)
 
 
 def _with_vocabulary(bilm: Any, vocab: Vocabulary) -> Any:

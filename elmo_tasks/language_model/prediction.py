@@ -11,14 +11,11 @@ from elmo_tasks.kernels.threads import for_each
 
 class Prediction(NamedTuple):
     """
-    Holds what a language model needs from one direction of the biLM.
-
     # Parameters
 
     output: Shape (tokens, projection_dim): the top layer of one direction, packed.
     targets (`torch.LongTensor`): Shape (tokens,): for each output, the index of its target in the
-        batch's word ids, flattened from shape (batch, length). In sentences, the id at a token is
-        its own; in windows, that of its target.
+        flattened word ids, of shape (batch, length), of the sentences or of the windows' targets.
     """
 
     output: torch.Tensor
@@ -46,17 +43,15 @@ def predict_from(
     train: bool = True,
 ) -> tuple[list[Prediction], LstmState]:
     """
-    Computes what a language model needs from each direction: the top layer at every token that the
-    direction reads, and the index of that token's target.
+    Computes what a language model needs from each direction.
 
     # Parameters
 
     start: The state that each row starts from.
-    char_ids (`torch.LongTensor`): Shape (batch, length, 50). Sentences with both boundaries, which
-        both directions read. If `backward_char_ids` is given, these are windows of a running text,
-        which only the forward direction reads.
-    backward_char_ids (`torch.LongTensor`): Such windows for the backward direction, of a text in
-        which each sentence is reversed. They have the same shape, and as many tokens in each row.
+    char_ids (`torch.LongTensor`): Shape (batch, length, 50). Sentences with both boundaries, for
+        both directions; with `backward_char_ids`, windows of a running text, for the forward one.
+    backward_char_ids (`torch.LongTensor`): Windows for the backward direction, of a text in which
+        each sentence is reversed, with as many tokens in each row.
     train (default `True`): Whether gradients reach the biLM.
 
     # Returns

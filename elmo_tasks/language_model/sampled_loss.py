@@ -9,14 +9,10 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed_pr
 
 class SampledLoss(torch.autograd.Function):
     """
-    Computes each target's negative log-likelihood by a softmax over the target and sampled classes.
-    The logits are overwritten by values for the gradient, so there is only one tensor of shape
-    (tokens, samples), in the dtype of the product.
-
-    The arguments are vectors of shape (tokens, dim); the weights and the bias of the samples, of
-    shapes (samples, dim) and (samples,); the logit of each token's target, in float32; and the
-    index of the target among the samples, or -1. A target among the samples counts once. The result
-    has the shape (tokens,), in float32.
+    Computes the negative log-likelihood of each target, shape (tokens,), by a softmax over it and
+    sampled classes. The logits are overwritten by values for the gradient, so there is only one
+    tensor of shape (tokens, samples), in the dtype of the product. `target` has the logit of each
+    target in float32, and `drawn` its index among the samples, or -1: such a target counts once.
     """
 
     @staticmethod
@@ -57,13 +53,9 @@ def _softmax(
     logits: torch.Tensor, bias: torch.Tensor, target: torch.Tensor, drawn: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """
-    Overwrites the logits, shape (tokens, samples), with their exponentials, after subtracting the
-    largest logit of each row.
-
-    # Returns
-
-    The gradient of the logit of each target, the factor that turns a row into probabilities, and
-    the negative log-likelihood. Shapes (tokens,).
+    Overwrites the logits with their exponentials, after subtracting the largest logit of each row.
+    Returns, of shapes (tokens,), the gradient of the logit of each target, the factor that turns a
+    row into probabilities, and the negative log-likelihood.
     """
     bias, target = bias.detach().contiguous(), target.detach().clone()
     compiled = kernels(logits.device.type, logits.dtype)

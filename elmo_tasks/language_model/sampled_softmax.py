@@ -16,17 +16,14 @@ _LOGITS_AT_A_TIME = 1 << 21
 
 class SampledSoftmax(torch.nn.Module):
     """
-    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). In evaluation,
-    the softmax is over all words. In training, it is over the target and a sample of words, drawn
-    log-uniformly without replacement. The logarithm of each word's expected count in the sample is
-    subtracted from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al. 2015). If
-    there are several processes, process 0 draws for all.
-
-    Word ids must be sorted by the words' counts. AllenNLP's padding, id 0, is not a class.
+    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1), in training over
+    the target and a sample of words, drawn log-uniformly without replacement by process 0 for all.
+    The logarithm of each word's expected count in the sample is subtracted from its logit, as in
+    TensorFlow's `sampled_softmax_loss` (Jean et al. 2015).
 
     # Parameters
 
-    num_words: Size of the vocabulary, padding included.
+    num_words: Size of the vocabulary, sorted by the words' counts. Padding, id 0, is not a class.
     dim: Width of the inputs.
     num_samples: Number of words drawn for each batch. With `None`, training uses the full softmax.
     """
@@ -52,14 +49,8 @@ class SampledSoftmax(torch.nn.Module):
 
     def forward(self, h: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
         """
-        # Parameters
-
-        h: Shape (tokens, dim).
-        words (`torch.LongTensor`): Shape (tokens,): the ids of the words to predict.
-
-        # Returns
-
-        Shape (tokens,): negative log-likelihoods, in float32.
+        Returns negative log-likelihoods in float32, shape (tokens,), given h of shape (tokens, dim)
+        and the ids of the words to predict.
         """
         targets = words - 1
         if self.training and self.num_samples is not None:
@@ -133,9 +124,6 @@ class SampledSoftmax(torch.nn.Module):
 
 
 def _sum_rows(parameter: torch.Tensor) -> None:
-    """
-    Sums the rows of a sparse gradient that have the same index. Otherwise both the norm of the
-    gradient and the optimizer would sum them.
-    """
+    """Sums rows with the same index once; else the norm and the optimizer each would."""
     if parameter.grad is not None and parameter.grad.is_sparse:
         parameter.grad = parameter.grad.coalesce()

@@ -36,10 +36,7 @@ class SentenceLoader(CorpusLoader):
         self.batch_tokens = batch_tokens
 
     def __len__(self) -> int:
-        """
-        Returns an estimate of the number of batches in an epoch, from the counts of the vocabulary.
-        The estimate is wrong by a few in a thousand.
-        """
+        """Estimates the number of batches in an epoch, to a few in a thousand."""
         num_sentences, num_tokens = self._num_tokens()
         # A batch ends before the first sentence that does not fit. On average, half a sentence is
         # missing.

@@ -30,10 +30,7 @@ class SentenceTensors:
         }
 
     def windows(self, windows: list[Window]) -> TextFieldTensors:
-        """
-        Returns the char ids of the tokens that are read, of shape (batch, length, 50), and under
-        the name `targets` the word ids of the tokens to predict, of shape (batch, length).
-        """
+        """As for sentences, with the word ids of the tokens to predict, named `targets`."""
         read = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]
         return {

@@ -14,16 +14,15 @@ _LARGEST = 127
 
 class LeftOut(NamedTuple):
     """
-    Stands for the classes that a smaller softmax leaves out. It computes the log-sum-exp of their
-    logits as `bias + mean @ h + h @ covariance @ h / 2`. This is exact if the rows of their weights
-    have a normal distribution.
+    Stands for the classes that a smaller softmax leaves out. The log-sum-exp of their logits is
+    `bias + mean @ h + h @ covariance @ h / 2`, if the rows of their weights are normally
+    distributed.
 
     # Parameters
 
     bias: A scalar: the log-sum-exp of the classes' biases.
-    mean: Shape (dim,): the mean of the rows of the weights, weighted by the exponentials of the
-        biases.
-    covariance: Shape (dim, dim): the covariance of the rows, weighted in the same way.
+    mean, covariance: Shapes (dim,) and (dim, dim): of the rows of the weights, each weighted by the
+        exponential of its bias.
     """
 
     bias: torch.Tensor
@@ -32,10 +31,6 @@ class LeftOut(NamedTuple):
 
     @classmethod
     def of(cls, weight: torch.Tensor, bias: torch.Tensor) -> "LeftOut":
-        """
-        Returns the `LeftOut` of classes with these weights, shape (classes, dim), and biases, shape
-        (classes,).
-        """
         shares = bias.softmax(dim=0)
         mean = shares @ weight
         centred = weight - mean
@@ -43,7 +38,6 @@ class LeftOut(NamedTuple):
         return cls(bias.logsumexp(dim=0), mean, covariance)
 
     def log_sums(self, h: torch.Tensor) -> torch.Tensor:
-        """Returns the log-sum-exp of the logits, shape (tokens,)."""
         return self.bias + h @ self.mean + ((h @ self.covariance) * h).sum(dim=1) / 2
 
 
@@ -101,16 +95,8 @@ class Softmax:
 
     def log_probs(self, h: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
         """
-        Returns the log probability, in nats, of one class for each token.
-
-        # Parameters
-
-        h: Shape (tokens, dim): the top layer of either direction, or of both in any order.
-        classes (`torch.LongTensor`): Shape (tokens,).
-
-        # Returns
-
-        Shape (tokens,).
+        Returns the log probability, in nats, of the class of each token: shape (tokens,), for h of
+        shape (tokens, dim), the top layer of either direction.
         """
         rows = scaled(self.weight[classes], None if self.scale is None else self.scale[classes])
         target = (h * rows).sum(dim=1) + self.bias[classes]

@@ -23,12 +23,8 @@ _DTYPES = {"weight": torch.int8}
 
 def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> None:
     """
-    Writes a softmax of 8 bits to a folder: `softmax.safetensors`, and its words to
-    `softmax_words.txt`. The words are one on each line; the class of unknown words is first.
-
-    # Parameters
-
-    bilm: The biLM as read from its files in the folder. `read_softmax` refuses any other biLM.
+    Writes a softmax of 8 bits to a folder: `softmax.safetensors`, and its words, one on each line,
+    to `softmax_words.txt`. `read_softmax` refuses any other biLM than this one.
     """
     from safetensors.torch import save
 

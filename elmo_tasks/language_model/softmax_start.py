@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 from allennlp.data import Vocabulary
-from allennlp.training import GradientDescentTrainer, TrainerCallback
+from allennlp.training import TrainerCallback
 
 from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.kernels.blocked_product import scaled
@@ -20,8 +20,7 @@ logger = logging.getLogger(__name__)
 @TrainerCallback.register("elmo_softmax_start")
 class SoftmaxStart(TrainerCallback):
     """
-    Starts the softmax of a training from the softmax of the packed biLM that is trained further.
-    Words that the packed softmax does not know share the probability of its unknown words. A
+    Starts the softmax of a training from the softmax of the packed biLM that is trained further. A
     recovered training skips the start. An archive of the training does not need the packed biLM.
 
     Registered as a `TrainerCallback` with name "elmo_softmax_start".
@@ -35,9 +34,7 @@ class SoftmaxStart(TrainerCallback):
         super().__init__(serialization_dir)
         self.bilm = bilm
 
-    def on_start(
-        self, trainer: GradientDescentTrainer, is_primary: bool = True, **kwargs: Any
-    ) -> None:
+    def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         super().on_start(trainer, is_primary, **kwargs)
         if trainer._start_after_epochs_completed or trainer._start_after_batches_in_epoch_completed:
             return

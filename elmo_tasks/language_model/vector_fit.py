@@ -83,10 +83,9 @@ class VectorFit(NamedTuple):
     @classmethod
     def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
         """
-        Takes a file's words, the most frequent first, and the words of a vocabulary that, in lower
-        case, are in the file. The forms of a word in upper and lower case share its probability in
-        proportion to their frequency. The frequency of a form is about 1 / its rank in the
-        vocabulary.
+        Takes a file's words, and the words of a vocabulary that, in lower case, are in the file.
+        The forms of a word in upper and lower case share its probability in proportion to their
+        frequency, which is about 1 / the rank in the vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
         forms: dict[str, int] = {}
@@ -123,10 +122,7 @@ class VectorFit(NamedTuple):
 
 
 def fit_characters(cnn: CharCnn, fit: VectorFit, num_batches: int) -> None:
-    """
-    Trains the first dimensions of the character CNN's output to be the vectors, in batches of 512
-    words.
-    """
+    """Trains the first dimensions of the character CNN's output to be the vectors."""
     optimizer = torch.optim.Adam(cnn.parameters(), lr=_LEARNING_RATE, betas=(0.9, 0.99))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,

@@ -3,7 +3,7 @@ from typing import Any
 
 import torch
 from allennlp.data import Vocabulary
-from allennlp.training import GradientDescentTrainer, TrainerCallback
+from allennlp.training import TrainerCallback
 
 from elmo_tasks.bilm.lexicon import UNKNOWN, WordTable, words_of
 from elmo_tasks.common.processes import broadcast
@@ -28,12 +28,11 @@ class VectorStart(TrainerCallback):
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
     the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
     the vectors become the rows of these words in the softmax. While the language model trains, the
-    CNN goes on learning the vectors. With the language model's gradient alone, it would forget
-    them. A biLM that reads words begins with the vectors in its table.
+    CNN goes on learning the vectors, which it would forget. A biLM that reads words begins with the
+    vectors in its table.
 
-    The vectors are standardized in each dimension. If the vectors are wider than the biLM's
-    projection, their principal components are used. If they are narrower, the other dimensions of
-    the biLM stay as they are. A recovered training skips the start. Archives do not need the file.
+    The vectors are standardized. If they are wider than the biLM's projection, their principal
+    components are used. A recovered training skips the start. Archives do not need the file.
 
     Registered as a `TrainerCallback` with name "elmo_vector_start".
 
@@ -42,10 +41,9 @@ class VectorStart(TrainerCallback):
     pretrained_file: A file with a word and its numbers on each line, the most frequent words first,
         like GloVe's, in any form that AllenNLP's `EmbeddingsTextFile` opens.
     num_batches (default `3000`): Number of batches of 512 words that the character CNN learns from
-        at the start. Frequent words are drawn more often. With 0, for a biLM that is trained
-        already, CNN and softmax begin as they are.
-    weight (default `1.0`): The weight of the vectors' mean squared error in the loss of each later
-        batch; vectors of zeros have an error of 1. With 0, the CNN learns them only at the start.
+        at the start. With 0, for a biLM that is trained already, CNN and softmax begin as they are.
+    weight (default `1.0`): The weight of the vectors' mean squared error, which is 1 for zeros, in
+        the loss of each later batch.
     num_words (default `256`): The number of words that are drawn for each later batch.
     max_words (default `200_000`): The most words that are read from the file.
     """
@@ -66,9 +64,7 @@ class VectorStart(TrainerCallback):
         self.num_words = num_words
         self.max_words = max_words
 
-    def on_start(
-        self, trainer: GradientDescentTrainer, is_primary: bool = True, **kwargs: Any
-    ) -> None:
+    def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         super().on_start(trainer, is_primary, **kwargs)
         recovered = bool(
             trainer._start_after_epochs_completed or trainer._start_after_batches_in_epoch_completed
@@ -111,10 +107,7 @@ def begin_table(table: WordTable, fit: VectorFit) -> None:
 
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
-    """
-    Sets the softmax's row of each word to its vector, if the file has the word or its lower case.
-    Returns the number of rows that were set.
-    """
+    """Sets the rows of words that, also in lower case, have a vector. Returns their number."""
     rows = {word: row for row, word in enumerate(words.words)}
     known = [
         (index - 1, rows.get(word, rows.get(word.lower())))

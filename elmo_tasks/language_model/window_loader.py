@@ -16,14 +16,11 @@ from elmo_tasks.readers.sentences import SentencesReader
 class WindowLoader(CorpusLoader):
     """
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
-    batch, as the paper's does (section 3.4 and bilm-tf). In each row the sentences follow one
-    another, and a row goes on where the same row of the previous batch ended. The backward
-    direction reads each sentence from its end. In a training, it has its own order of sentences.
-
-    The targets are those of bilm-tf. A sentence of n words has n + 1 targets in each direction: its
-    words, and then the boundary at its far end. A direction only reads the near boundary, and only
-    predicts the far boundary. A training shuffles the text, and leaves out the last windows if they
-    are not full. Without shuffling, the whole text is read.
+    batch, as the paper's does (section 3.4 and bilm-tf). A row goes on where the same row of the
+    previous batch ended. The backward direction reads each sentence from its end and, in a
+    training, has its own order of sentences. As in bilm-tf, a direction only reads the near
+    boundary of a sentence, and only predicts the far one. Shuffled text loses its last windows if
+    they are not full.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

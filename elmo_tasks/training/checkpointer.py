@@ -17,12 +17,10 @@ from elmo_tasks.common.torch_file import read_torch_file
 @Checkpointer.register("elmo")
 class ElmoCheckpointer(Checkpointer):
     """
-    AllenNLP's checkpointer, made safe for trainings that are killed at any moment. Each of the two
-    files of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored,
-    and removed when the training is recovered.
-
-    With several processes, process 0 saves, and `save_every_num_seconds` goes by its clock. When
-    the training is recovered, process 0 sends its checkpoint to the others.
+    AllenNLP's checkpointer, safe for trainings that are killed at any moment. Each of the two files
+    of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored, and
+    removed when the training is recovered. Of several processes, the first saves, by its own clock,
+    and sends its checkpoint to the others.
 
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
     `Checkpointer`.
@@ -43,8 +41,7 @@ class ElmoCheckpointer(Checkpointer):
         done = num_epochs_completed, num_batches_in_epoch_completed
         saved = super().maybe_save_checkpoint(trainer, *done)
         if saved:
-            # AllenNLP records a save only in the writing process, but all processes must know of
-            # it.
+            # AllenNLP records a save in the writing process alone.
             self._last_save_num_epochs_completed = num_epochs_completed
             self._last_save_num_batches_in_epoch_completed = num_batches_in_epoch_completed
         return saved
@@ -69,7 +66,8 @@ class ElmoCheckpointer(Checkpointer):
             (self._model_state_path(*when), state.model_state),
             (self._training_state_path(*when), state.trainer_state),
         ):
-            _save(content, path)
+            with atomic_write(path) as aside:
+                torch.save(content, aside)
         # AllenNLP does not overwrite existing files, so this call only records the save and removes
         # old checkpoints. It gets the state that was computed: computing it may need all processes.
         super().save_checkpoint(cast(Trainer, SimpleNamespace(get_checkpoint_state=lambda: state)))
@@ -83,10 +81,7 @@ class ElmoCheckpointer(Checkpointer):
         return None if latest is None else TrainerCheckpoint(*map(read_torch_file, latest))
 
     def _load_from_first(self) -> TrainerCheckpoint | None:
-        """
-        Returns the latest checkpoint of process 0. Other processes may not have the folder of
-        process 0.
-        """
+        """Returns the latest checkpoint of process 0, whose folder other nodes may lack."""
         latest = self.find_latest_checkpoint() if self._is_primary else None
         states = [broadcast_file(path) for path in latest or (None, None)]
         if None in states:
@@ -110,8 +105,3 @@ class ElmoCheckpointer(Checkpointer):
             for when in super()._find_all_checkpoints()
             if os.path.exists(self._training_state_path(*when))
         }
-
-
-def _save(content: Any, path: str) -> None:
-    with atomic_write(path) as aside:
-        torch.save(content, aside)

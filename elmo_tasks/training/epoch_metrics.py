@@ -12,9 +12,9 @@ logger = logging.getLogger(__name__)
 
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
-    Returns, by the name of each metric of a model, the attributes in which the metric has counted
-    so far: numbers, strings or tensors, or containers of these. Skips functions and sets, which are
-    settings, and inner metrics, which have names of their own. Warns about other attributes.
+    Returns, for each metric of a model, the attributes in which it has counted so far: numbers,
+    strings or tensors, or containers of these. Skips functions and sets, which are settings, and
+    inner metrics, which have names of their own. Warns about other attributes.
     """
     states: dict[str, dict[str, Any]] = {}
     for name, metric in _metrics(model):
@@ -33,7 +33,6 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _warn(metric: str, attribute: str, kind: str) -> None:
-    """Warns once about an attribute, and not at each checkpoint."""
     logger.warning(
         "A checkpoint lacks the attribute %s of the metric %s, because its type is %s, not a "
         "number or a tensor. If the metric counts in it, a training that is recovered in the "
@@ -45,7 +44,6 @@ def _warn(metric: str, attribute: str, kind: str) -> None:
 
 
 def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
-    """Makes the metrics of a model go on from what `get_metric_states` returned."""
     device = next(model.parameters()).device
     for name, metric in _metrics(model):
         for key, (value, on_model_device) in states.get(name, {}).items():

@@ -12,20 +12,17 @@ VALIDATIONS = ("average", "raw")
 @MovingAverage.register("elmo_exponential")
 class FixedMovingAverage(MovingAverage):
     """
-    An exponential moving average of the trained weights. The decay is the same from the first batch
-    on, whereas AllenNLP's average increases its decay step by step. Checkpoints contain the
-    averages under the names of the weights, and a recovered training goes on with them. The best
-    weights that a training keeps are averages.
+    An exponential moving average of the trained weights. Its decay is the same from the first batch
+    on; that of AllenNLP's average increases. Checkpoints contain the averages, by the names of the
+    weights. The best weights that a training keeps are averages.
 
     Registered as a `MovingAverage` with name "elmo_exponential".
 
     # Parameters
 
-    parameters: The trained weights with their names, given by the trainer.
     decay (default `0.999`): A number from 0 to below 1.
     validate_on (default `'average'`): The weights that are validated and decide which epoch is
-        best: `average`, or `raw` for the trained weights themselves. `raw` needs a trainer of type
-        `elmo`. In both cases the averages of the best epoch are kept.
+        best: `average`, or `raw` for the trained weights themselves, with a trainer of type `elmo`.
     """
 
     def __init__(

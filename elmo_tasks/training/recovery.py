@@ -55,9 +55,7 @@ class Recovery(TrainerCallback):
             self._loaded = by_rank[torch.distributed.get_rank() if is_distributed() else 0]
             self.metrics = self._loaded["metrics"]
 
-    def on_start(
-        self, trainer: GradientDescentTrainer, is_primary: bool = True, **kwargs: Any
-    ) -> None:
+    def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         has_begun = trainer._start_after_epochs_completed or self._num_batches_done
         if has_begun and self._loaded is None and is_primary:
             logger.warning(
@@ -70,8 +68,8 @@ class Recovery(TrainerCallback):
     @contextmanager
     def epoch(self, epoch: int) -> Iterator[bool]:
         """
-        Prepares an epoch, and yields whether a recovered training goes on in it. If so, the
-        trainer's loader restores the state of the checkpoint when the finished batches have passed.
+        Prepares an epoch, and yields whether a recovered training goes on in it. If so, the state
+        of the checkpoint is restored when the finished batches have passed.
         """
         trainer = self._trainer
         loader = trainer.data_loader
@@ -87,19 +85,10 @@ class Recovery(TrainerCallback):
         finally:
             trainer.data_loader = loader
 
-    def on_batch(
-        self,
-        trainer: GradientDescentTrainer,
-        batch_inputs: Any,
-        batch_outputs: Any,
-        batch_metrics: dict[str, Any],
-        epoch: int,
-        batch_number: int,
-        is_training: bool,
-        **kwargs: Any,
-    ) -> None:
+    def on_batch(self, trainer: Any, *args: Any, is_training: bool, **kwargs: Any) -> None:
         if not is_training:
             return
+        _, batch_outputs, batch_metrics, _, batch_number = args
         # The sum is that of AllenNLP's trainer: the same numbers in the same order.
         self._loss += batch_metrics["batch_loss"]
         batch_metrics["loss"] = self._loss / batch_number
@@ -108,20 +97,13 @@ class Recovery(TrainerCallback):
                 self._reg_loss += (outputs["reg_loss"] / len(batch_outputs)).item()
                 batch_metrics["reg_loss"] = self._reg_loss / batch_number
 
-    def on_epoch(
-        self,
-        trainer: GradientDescentTrainer,
-        metrics: dict[str, Any],
-        epoch: int,
-        is_primary: bool = True,
-        **kwargs: Any,
-    ) -> None:
+    def on_epoch(self, trainer: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         self.metrics = dict(metrics)
 
     def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
         """
-        Completes the training metrics of a resumed epoch. AllenNLP leaves out the losses of batches
-        that were finished before the interruption, and all metrics if no batch was left.
+        Completes the training metrics of a resumed epoch with the losses before the interruption,
+        which AllenNLP leaves out, as it does all metrics if no batch was left.
         """
         model, num_batches = self._trainer.model, self._trainer._batches_in_epoch_completed
         has_penalty = model.get_regularization_penalty() is not None
@@ -179,8 +161,7 @@ class Recovery(TrainerCallback):
 
 class ResumedLoader:
     """
-    Yields the batches of a data loader, and calls `restore` after the first `num_done` batches. All
-    other attributes are those of the loader.
+    Yields the batches of a data loader, and calls `restore` after the first `num_done` batches.
     """
 
     def __init__(self, loader: Any, num_done: int, restore: Any) -> None:
@@ -200,11 +181,7 @@ class ResumedLoader:
 
 
 def get_random_state() -> dict[str, Any]:
-    """
-    Returns the state of the random generators of Python, NumPy and PyTorch, and of each GPU that
-    this process uses. The state has only numbers, strings and tensors, so that `torch.load` reads
-    it with `weights_only`.
-    """
+    """Returns the state of all random generators, for `torch.load` with `weights_only`."""
     kind, keys, *rest = numpy.random.get_state(legacy=True)
     state = {
         "python": random.getstate(),
@@ -217,10 +194,7 @@ def get_random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """
-    Sets the generators to a state from `get_random_state`. The generators of GPUs are set only if
-    there are as many GPUs as when the state was taken.
-    """
+    """Sets all random generators; those of GPUs only if there are as many GPUs as then."""
     random.setstate(state["python"])
     numpy.random.set_state(state["numpy"])
     torch.set_rng_state(state["torch"])

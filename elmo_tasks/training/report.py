@@ -1,5 +1,3 @@
-"""Logs after each epoch of a training how long it took, its results, and how much time is left."""
-
 import logging
 import time
 from typing import Any
@@ -12,14 +10,10 @@ logger = logging.getLogger(__name__)
 class EpochReport(TrainerCallback):
     """
     Logs a line after each epoch: its seconds, training batches a second, the loss, the metric that
-    chooses the best epoch, and the time until the last epoch ends. A training may end earlier, if
-    its patience ends.
-
-    Every `ElmoTrainer` has this callback.
+    chooses the best epoch, and the time until the last epoch ends. Every `ElmoTrainer` has it.
     """
 
-    def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
-        self.trainer = trainer
+    def on_start(self, *args: Any, **kwargs: Any) -> None:
         self._began = self._epoch_began = self._trained = time.monotonic()
         self._num_epochs = self._num_batches = 0
 
@@ -34,10 +28,9 @@ class EpochReport(TrainerCallback):
         now = time.monotonic()
         self._num_epochs += 1
         rate = self._num_batches / max(self._trained - self._epoch_began, 1e-9)
-        parts = [
-            f"epoch {epoch + 1} of {trainer._num_epochs}: {now - self._epoch_began:.1f} s, "
-            f"{rate:.1f} batches a second",
-        ]
+        seconds = now - self._epoch_began
+        when = f"epoch {epoch + 1} of {trainer._num_epochs}"
+        parts = [f"{when}: {seconds:.1f} s, {rate:.1f} batches a second"]
         if "training_loss" in metrics:
             parts.append(f"loss {metrics['training_loss']:.4g}")
         for _, name in trainer._metric_tracker.tracked_metrics:

@@ -12,9 +12,8 @@ from elmo_tasks.common.errors import ConfigurationError
 
 def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
     """
-    Prepares a training with the key `distributed`; does nothing for other trainings. The processes
-    of a recovered training read the vocabulary from the folder. If the training was killed before
-    its vocabulary was complete, it gets a new vocabulary.
+    Prepares a training with the key `distributed`. The processes of a recovered training read the
+    vocabulary from the folder, so an incomplete vocabulary is made anew.
 
     # Raises
 

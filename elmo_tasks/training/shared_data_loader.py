@@ -12,13 +12,9 @@ from allennlp.nn.util import move_to_device as to_device
 
 class SharedDataLoader(MultiProcessDataLoader):
     """
-    AllenNLP's `multiprocess` data loader, which can give every process of a training the same
-    number of batches. Only the trainer `elmo` asks for it, by `share`.
-
-    In distributed training, AllenNLP ends an epoch or a validation as soon as one process has no
-    more batches, and drops the batches that other processes still have. Here a process with fewer
-    batches halves its largest batches, so nothing is dropped. This needs all instances in memory.
-    With `max_instances_in_memory`, AllenNLP's behaviour remains.
+    AllenNLP's `multiprocess` data loader. In distributed training, AllenNLP ends an epoch as soon
+    as one process has no more batches, and drops those of the others. After `share`, a process with
+    fewer batches halves its largest ones instead, which needs all instances in memory.
     """
 
     collate_fn: Any
@@ -49,7 +45,7 @@ class SharedDataLoader(MultiProcessDataLoader):
 
 
 def _largest(number: int) -> int:
-    """Returns the largest of the numbers that the processes have."""
+    """Returns the largest number of any process."""
     return dist_reduce(number, torch.distributed.ReduceOp.MAX)
 
 

@@ -10,27 +10,22 @@ from torch import distributed
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import broadcast, device_of_group, rank
 
-_NONE, _DENSE, _SPARSE = range(3)
-
 
 @DdpAccelerator.register("elmo")
 class ElmoDdpAccelerator(DdpAccelerator):
     """
-    Lets several processes train one model, each on its share of a batch. It differs from PyTorch's
-    `DistributedDataParallel` in three things. Of a sparse gradient, such as the sampled softmax's,
-    it sends only the rows that some process used. A batch may leave weights unused, even without
-    `find_unused_parameters`. Gradients are sent once for each step, after the backward
-    pass of its last batch.
-
-    The trainer `elmo` uses it unless the config names another accelerator in `distributed`.
+    Lets several processes train one model, each on its share of a batch. Unlike PyTorch's
+    `DistributedDataParallel`, it sends only the used rows of a sparse gradient, such as the sampled
+    softmax's; a batch may leave weights unused; and gradients are sent once for each step. The
+    trainer `elmo` uses it unless the config names another accelerator in `distributed`.
 
     Registered as a `DdpAccelerator` with name "elmo". It has the parameters of `DdpAccelerator`.
     """
 
     def wrap_model(self, model: Model) -> tuple[Model, "SharedModel"]:
         """
-        Moves the model to the device of this process, and sets its weights to those of process 0.
-        Raises `ConfigurationError` if the processes differ in vocabulary or shapes of weights.
+        Moves the model to this process's device, and sets its weights to those of process 0. Raises
+        `ConfigurationError` if the processes differ in vocabulary or shapes of weights.
         """
         if self.cuda_device != torch.device("cpu"):
             model = model.cuda(self.cuda_device)
@@ -48,13 +43,17 @@ class SharedModel(DdpWrappedModel):
         the gradient counts as zero. A gradient that no process has stays `None`.
         """
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
-        kinds = torch.tensor([_kind(weight) for weight in weights], device=device_of_group())
+        # 0 stands for no gradient, 1 for a dense and 2 for a sparse one.
+        kinds = torch.tensor(
+            [0 if w.grad is None else 1 + w.grad.is_sparse for w in weights],
+            device=device_of_group(),
+        )
         distributed.all_reduce(kinds, distributed.ReduceOp.MAX)
         pending = []
         for weight, kind in zip(weights, kinds.tolist()):
-            if kind == _SPARSE:
+            if kind == 2:
                 weight.grad = _mean_of_rows(weight)
-            elif kind == _DENSE:
+            elif kind == 1:
                 grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
                 weight.grad = grad.contiguous().div_(distributed.get_world_size())
                 pending.append(distributed.all_reduce(weight.grad, async_op=True))
@@ -64,13 +63,10 @@ class SharedModel(DdpWrappedModel):
 
 def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> None:
     """
-    Scales the loss of this process's batch in place. The mean over the processes then equals the
-    loss that one process would have for all their batches together. A penalty on the weights,
-    `reg_loss`, is not scaled.
-
-    If the outputs of a model have `num_tokens`, its loss is the mean over this many tokens.
-    Otherwise the loss is the mean over the instances, or their sum if the model has `loss_is_sum`.
-    In the outputs, `num_tokens` becomes the number of tokens of all processes.
+    Scales the loss of this process's batch in place, without the penalty `reg_loss`, so that the
+    mean over the processes equals the loss of all their batches together. A loss is the sum over
+    the instances if the model has `loss_is_sum`, or the mean over the `num_tokens` of the outputs
+    or, without them, over the instances. `num_tokens` becomes that of all processes.
     """
     if getattr(model, "loss_is_sum", False):
         scale = float(rank().num_processes)
@@ -90,12 +86,6 @@ def num_instances(batch: Any) -> int:
         return len(batch)
     values = batch.values() if isinstance(batch, dict) else ()
     return next(filter(None, map(num_instances, values)), 0)
-
-
-def _kind(weight: torch.Tensor) -> int:
-    if weight.grad is None:
-        return _NONE
-    return _SPARSE if weight.grad.is_sparse else _DENSE
 
 
 def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:

@@ -3,7 +3,6 @@ import inspect
 import os
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -30,18 +29,11 @@ class ElmoTrainer(GradientDescentTrainer):
     """
     AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
     375 MB, so checkpoints contain only its fingerprint. The weights are put back before the best
-    model is archived. If a training is killed between the checkpoint of its best epoch and the file
-    of the best weights, the recovered training writes that file. If there is a moving average, its
-    `validate_on` says which weights are validated.
+    model is archived. A training that was killed and recovered on the same machine ends with the
+    same weights and metrics as an uninterrupted training, to the bit (see `Recovery`).
 
-    A training that was killed and recovered on the same machine ends with the same weights and
-    metrics as an uninterrupted training, to the bit (see `Recovery`).
-
-    Several processes (`distributed`) make the same steps as one process with all their batches: the
-    loss is the mean over all words or instances of the step. Only process 0 writes checkpoints,
-    metrics and files, so the folders of other nodes are not needed afterwards.
-
-    A scheduler that would make the learning rate of the whole first epoch 0 is refused.
+    Several processes (`distributed`) make the same steps as one process with all their batches.
+    Only process 0 writes checkpoints, metrics and files.
 
     AllenNLP's trainer has no hooks for some of this. So seven of its private methods are extended,
     each with its reason; the loops over epochs and batches are AllenNLP's.
@@ -70,9 +62,12 @@ class ElmoTrainer(GradientDescentTrainer):
                 )
             # In AllenNLP, one process of each node writes.
             self._primary = rank().process == 0
-            _draw_like_nobody_else()
-            if self.cuda_device.type == "cpu":
-                _share_cores()
+            if index := rank().process:
+                # Before, all processes drew the same dropout.
+                torch.manual_seed(torch.initial_seed() + index)
+            if self.cuda_device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+                here = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
+                torch.set_num_threads(max(1, num_cores() // here))
         self._recovery = Recovery(self)
         self._callbacks += [EpochReport(self._serialization_dir), self._recovery]
 
@@ -123,22 +118,26 @@ class ElmoTrainer(GradientDescentTrainer):
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             # Of errors in a state of another training, AllenNLP expects this one alone.
             raise RuntimeError(f"the training state does not fit: {error!r}") from error
-        at_end = self._start_after_epochs_completed and not (
-            self._start_after_batches_in_epoch_completed
-        )
-        if at_end and self._metric_tracker.is_best_so_far():
+        if self._ended_an_epoch() and self._metric_tracker.is_best_so_far():
             self._best_model_filename = self._best_path()
             if self._primary:
-                with self._averaged():
-                    self._save_best(self.model.state_dict())
+                average = self._moving_average
+                if average is not None:
+                    average.assign_average_value()
+                self._save_best(self.model.state_dict())
+                if average is not None:
+                    average.restore()
+
+    def _ended_an_epoch(self) -> bool:
+        """Returns whether the checkpoint of a recovered training is from the end of an epoch."""
+        done = self._start_after_epochs_completed
+        return done > 0 and not self._start_after_batches_in_epoch_completed
 
     def _try_train(self) -> tuple[dict[str, Any], int]:
         """Trains no further if patience had ended, and returns the last metrics in any case."""
-        num_epochs = self._start_after_epochs_completed
-        at_end = num_epochs > 0 and not self._start_after_batches_in_epoch_completed
-        if at_end and self._metric_tracker.should_stop_early():
+        if self._ended_an_epoch() and self._metric_tracker.should_stop_early():
             # AllenNLP would train one more epoch.
-            self._num_epochs = min(self._num_epochs, num_epochs)
+            self._num_epochs = min(self._num_epochs, self._start_after_epochs_completed)
         metrics, epoch = super()._try_train()
         # If a recovered training has no epoch left, `metrics` has only those of its best epoch.
         return {**self._recovery.metrics, **metrics}, epoch
@@ -180,18 +179,6 @@ class ElmoTrainer(GradientDescentTrainer):
             random.setstate(drawn)
             self._moving_average = average
 
-    @contextmanager
-    def _averaged(self) -> Iterator[None]:
-        """Replaces the weights by their moving average, if any, while the block runs."""
-        if self._moving_average is None:
-            yield
-            return
-        self._moving_average.assign_average_value()
-        try:
-            yield
-        finally:
-            self._moving_average.restore()
-
     def _finalize_best_model_state(self) -> None:
         """Puts the weights of the frozen biLMs back into the file of the best weights."""
         super()._finalize_best_model_state()
@@ -225,16 +212,3 @@ class ElmoTrainer(GradientDescentTrainer):
     def _save_best(self, state: StateDict) -> None:
         with atomic_write(self._best_path()) as aside:
             torch.save(state, aside)
-
-
-def _draw_like_nobody_else() -> None:
-    """Gives each process its own dropout. Before, all processes drew the same random numbers."""
-    if index := rank().process:
-        torch.manual_seed(torch.initial_seed() + index)
-
-
-def _share_cores() -> None:
-    """Divides the cores of this machine among its processes, unless `OMP_NUM_THREADS` is set."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        num_processes = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
-        torch.set_num_threads(max(1, num_cores() // num_processes))

@@ -184,12 +184,3 @@ def test_a_check_finds_it_sound(tmp_path: Path) -> None:
 
     assert not report.problems
     assert "8, all others as <UNK>" in str(report)
-
-
-def test_a_check_lists_what_is_wrong_with_the_vocabulary(tmp_path: Path) -> None:
-    folder = write_bilm(tmp_path / "bilm")
-    (folder / "vocab.txt").write_bytes(b"\xe9t\xe9\n")
-
-    (problem,) = check(folder / "options.json", folder / "weights.hdf5").problems
-
-    assert "vocab.txt:1: not UTF-8" in problem

@@ -76,18 +76,6 @@ def test_a_cache_that_was_interrupted_is_empty(monkeypatch: pytest.MonkeyPatch) 
     assert torch.equal(cache.vectors(again, vectors_of), vectors_of(again))
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_vectors_of_inference_mode_can_be_used_outside_and_the_other_way_round(
-    first: bool,
-) -> None:
-    cache = TokenCache(30)
-
-    for inference, batch in ((first, tokens([1, 2])), (not first, tokens([1, 2, 3]))):
-        with torch.inference_mode(inference):
-            assert torch.equal(cache.vectors(batch, vectors_of), vectors_of(batch))
-    cache.vectors(tokens([4]), vectors_of)
-
-
 def test_a_thread_that_meets_another_one_computes_by_itself() -> None:
     cache = TokenCache(30)
 

@@ -9,7 +9,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.kernels import dtypes
 from elmo_tasks.kernels.dtypes import has_bfloat16, used_dtype
 from tests.helpers.bilm_examples import SENTENCE, ids_of
-from tests.helpers.reference_bilm import FIXTURE_FILES, make_options
+from tests.helpers.reference_bilm import make_options
 from tests.helpers.stored_bilms import fixture_bilm
 
 CPU = torch.device("cpu")
@@ -85,7 +85,3 @@ def test_auto_gives_the_layers_and_the_fingerprint_of_the_dtype_that_it_stands_f
     layers = {name: bilm(ids_of([SENTENCE])).layers for name, bilm in bilms.items()}
     assert torch.equal(layers["auto"], layers[named])
     assert not torch.equal(layers["auto"], layers[other])
-
-
-def test_files_are_read_in_float32_unless_another_dtype_is_named() -> None:
-    assert make_bilm(*FIXTURE_FILES).dtype == "float32"

@@ -73,9 +73,7 @@ def find_item(file: h5py.File, name: str) -> h5py.HLObject | str | None:
 
 
 def _is_hard(group: h5py.Group, part: str | bytes) -> bool:
-    """
-    Returns whether a name in a group stands for an item of the file itself, and not for a link.
-    """
+    """Returns whether a name in a group stands for an item of the file, and not for a link."""
     name = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
     return group.id.links.get_info(name).type == h5py.h5l.TYPE_HARD
 
@@ -84,9 +82,8 @@ def storage_problem(
     dataset: h5py.Dataset, name: str, shape: tuple[int, ...] | None = None
 ) -> str | None:
     """
-    Returns why the numbers of a dataset cannot be read, or `None`. The dataset must hold numbers
-    and have the given shape, if any. The numbers must be in the file itself. Decompressed, they
-    must not be more than the shape says.
+    Returns why the numbers of a dataset cannot be read, or `None`. They must be in the file itself
+    and, decompressed, not be more than the shape says.
     """
     if dataset.shape is None:
         return f"{name} is empty and has no shape"

@@ -47,8 +47,7 @@ _OF_TENSORFLOW = (
 
 def locate(name: str | os.PathLike) -> Path:
     """
-    Returns the local folder or file that the name of a biLM stands for. A file at an address and a
-    repository are fetched on first use, and a zip file is unpacked.
+    Returns the local folder or file that the name of a biLM stands for, fetched or unpacked.
 
     # Parameters
 
@@ -125,7 +124,7 @@ def is_name(name: str) -> bool:
 def check_spelling(name: str) -> None:
     """
     Raises `ConfigurationError` if a name looks like the misspelt name of a biLM. Any other name may
-    be a folder on another machine, such as the one where a pipeline was saved.
+    be a folder on another machine.
     """
     if did_you_mean(name, KNOWN_BILMS):
         _check_is_known(name)

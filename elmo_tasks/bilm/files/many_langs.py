@@ -50,16 +50,9 @@ _NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
 
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
-    Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them.
-
-    # Parameters
-
-    config: The content of `config.json`. The config that it names is read from the folder, or its
-        subfolder `configs`; the sample config of the release need not be there.
-
-    # Raises
-
-    `ConfigurationError`: A file is missing, or describes another kind of model.
+    Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. The config of
+    sizes that `config.json` names is read from the folder or its subfolder `configs`; the sample of
+    the release need not be there. Raises `ConfigurationError`.
     """
     sizes = _sizes(str(config["config_path"]), folder)
     try:
@@ -104,8 +97,7 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
 def read_dictionary(path: Path) -> list[str]:
     """
     Reads `char.dic` or `word.dic`: an entry and its number on each line, with a tab between them.
-    Returns the entries in the order of their numbers. Raises `ConfigurationError` if the file is
-    missing or has another form.
+    Returns the entries in the order of their numbers. Raises `ConfigurationError`.
     """
     entries: dict[int, str] = {}
     try:

@@ -14,22 +14,16 @@ STATES = ("reset", "snapshot", "carry")
 
 class BiLmOptions(NamedTuple):
     """
-    Holds the checked values of an `options.json` in bilm-tf's format (Peters et al. 2018, section
-    3.2; supplement A gives the released sizes). A number of layers or convolutions is at most
-    `MAX_LAYERS`, a width or number of filters at most `MAX_WIDTH`, and all parameters together at
-    most `MAX_PARAMETERS`.
+    The checked values of an `options.json` in bilm-tf's format (Peters et al. 2018, section 3.2;
+    supplement A gives the released sizes).
 
     # Parameters
 
     filters: Pairs of a width in characters and a number of filters, in the file's order.
     activation: `relu` or `tanh`, applied to the maximum of each filter over a token.
-    char_dim: Width of a character embedding.
-    max_characters: The number of character ids per token, word boundaries and padding included: 50.
-    num_highway: The number of highway layers over the filters; 0 or more.
-    num_layers: The number of LSTM layers in each direction.
+    max_characters: The number of character ids per token, word boundaries and padding included.
     cell_dim, projection_dim: Widths of an LSTM's memory and of its output.
-    cell_clip, projection_clip: Bounds on the memory and on the projected output; `None` (or 0 in
-        the file) for no bound.
+    cell_clip, projection_clip: Bounds on the memory and on the projected output, if any.
     skip_connections: Whether the input of a layer is added to its output, from the second layer on.
     state: The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
     num_words: The number of words of a biLM that reads words, or 0. Without `char_cnn`, the values
@@ -65,8 +59,8 @@ class BiLmOptions(NamedTuple):
 
     def described(self) -> str:
         """
-        Returns all options but the state, for a fingerprint. Options that have their default are
-        left out, so that a new option changes no fingerprint.
+        Returns all options but the state, for a fingerprint. Options with their default are left
+        out, so that a new option changes no fingerprint.
         """
         values, defaults = self._replace(state=None)._asdict().items(), self._field_defaults
         told = (f"{name}={value!r}" for name, value in values if value or name not in defaults)
@@ -157,10 +151,7 @@ def num_parameters(options: BiLmOptions) -> int:
 
 
 def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:
-    """
-    Returns raw options with the state, and with the keys that bilm-tf and AllenNLP cannot do
-    without.
-    """
+    """Returns raw options with the state, and the keys that bilm-tf and AllenNLP need."""
     lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
     if options.num_words:
         return {**raw, "lstm": lstm, "n_tokens_vocab": options.num_words, "state": state}

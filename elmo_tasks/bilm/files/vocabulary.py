@@ -20,17 +20,9 @@ _MAX_CHARACTERS, _MAX_VOCABULARY = 10_000, 10**8
 
 def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
     """
-    Reads the vocabulary of a biLM of words, as bilm-tf does. It is the file `vocab.txt` beside the
-    weights, with a word on each line.
-
-    # Parameters
-
-    weight_file: A path, an address or anything else that `local_weights` takes.
-    num_words: The number of words, according to the options.
-
-    # Raises
-
-    `ConfigurationError`: There is no vocabulary, or it has a wrong number of words or is not UTF-8.
+    Reads the vocabulary of a biLM of words, as bilm-tf does: the file `vocab.txt` beside the
+    weights, with a word on each line. Raises `ConfigurationError` if there is none, or it has a
+    wrong number of words or is not UTF-8.
     """
     file = _vocabulary_file(str(weight_file))
     words: list[str] = []
@@ -66,7 +58,6 @@ def vocabulary_lines(file: str | os.PathLike) -> Iterator[str]:
 
 
 def write_vocabulary(folder: str | os.PathLike, words: Iterable[str]) -> None:
-    """Writes `vocab.txt` to a folder."""
     write_whole(Path(folder) / VOCABULARY_FILE, "".join(f"{word}\n" for word in words))
 
 

@@ -22,13 +22,7 @@ HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryErr
 
 def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: StateDict) -> None:
     """
-    Fills the tensors of a `BiLm`'s state dict, in place.
-
-    # Parameters
-
-    weight_file: A name in `KNOWN_BILMS`, a path or an address.
-    options: The options of the biLM.
-    state: The state dict of the biLM.
+    Fills the tensors of a `BiLm`'s state dict, in place, from anything that `locate` takes.
 
     # Raises
 
@@ -41,7 +35,7 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
         for dataset in datasets(options):
             array = _array(file, dataset)
             problems += value_problems(dataset.name, array)
-            converted = numpy.ascontiguousarray(dataset.convert(array[dataset.rows]))
+            converted = numpy.ascontiguousarray(dataset.conversion.convert(array[dataset.rows]))
             state[dataset.key][dataset.tensor_rows] = torch.from_numpy(converted)
         _refuse(problems)
 
@@ -49,9 +43,8 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
 @contextmanager
 def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
     """
-    Opens a file of weights, given as a name in `KNOWN_BILMS`, a path or an address. Raises
-    `ConfigurationError` with the name of the file if it cannot be opened, or cannot be read in the
-    `with` block.
+    Opens a file of weights. Raises `ConfigurationError` with its name if it cannot be opened, or
+    cannot be read in the `with` block.
     """
     path = local_weights(str(weight_file))
     try:
@@ -67,10 +60,7 @@ def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
 
 
 def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
-    """
-    Raises `ConfigurationError` if a file of weights does not fit the options. Reads the headers,
-    and checks compressed data.
-    """
+    """Raises `ConfigurationError` if a file does not fit the options (see `layout_problems`)."""
     with open_weights(weight_file) as file:
         _refuse(layout_problems(file, options))
 
@@ -87,7 +77,7 @@ def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
         item = find_item(file, name)
         if isinstance(item, str):
             problems.append(item)
-        elif not _is_dataset(item):
+        elif not isinstance(item, h5py.Dataset):
             if not _is_left_out(name, options):
                 problems.append(f"has no {name}, which the options ask for")
         elif problem := storage_problem(item, name, shape):
@@ -96,10 +86,7 @@ def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
 
 
 def value_problems(name: str, array: Array) -> list[str]:
-    """
-    Returns a list of one problem if the dataset holds values that are not finite, else an empty
-    list.
-    """
+    """Returns the problem, if any, that a dataset holds values that are not finite."""
     num_wrong = array.size - int(numpy.isfinite(array).sum())
     if num_wrong == 0:
         return []
@@ -127,7 +114,7 @@ def write_weights(
         for dataset in datasets(options):
             tensor = state[dataset.key].detach().cpu().float().numpy()
             with numpy.errstate(over="ignore"):
-                array = dataset.revert(tensor[dataset.tensor_rows]).astype(dtype)
+                array = dataset.conversion.revert(tensor[dataset.tensor_rows]).astype(dtype)
             _refuse([f"{problem} as {dtype}" for problem in value_problems(dataset.name, array)])
             written = file.require_dataset(dataset.name, dataset.shape, dtype)
             written[dataset.rows] = array
@@ -142,20 +129,13 @@ def _refuse(problems: list[str]) -> None:
         raise ConfigurationError("; ".join(problems[:3]) + more)
 
 
-def _is_dataset(item: object) -> bool:
-    return isinstance(item, h5py.Dataset)
-
-
 def _is_left_out(name: str, options: BiLmOptions) -> bool:
-    """
-    Returns whether bilm-tf leaves this dataset out. bilm-tf writes no projection of the filters if
-    the widths before and after are equal.
-    """
+    # bilm-tf writes no projection of the filters if the widths before and after are equal.
     return name.startswith("CNN_proj/") and options.num_filters == options.projection_dim
 
 
 def _array(file: h5py.File, dataset: Dataset) -> Array:
-    if _is_dataset(find_item(file, dataset.name)):
+    if isinstance(find_item(file, dataset.name), h5py.Dataset):
         return read_array(file, dataset.name)
     # A projection that bilm-tf leaves out is the identity.
     shape = dataset.shape

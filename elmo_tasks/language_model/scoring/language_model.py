@@ -10,8 +10,7 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
-from elmo_tasks.language_model.scoring.reader import Reader
-from elmo_tasks.language_model.scoring.scorer import Scorer
+from elmo_tasks.language_model.scoring.scorer import Reader, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import UNKNOWN, Softmax
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax
@@ -60,11 +59,8 @@ class LanguageModel:
 
         # Parameters
 
-        name (default `'base'`): The name of a biLM, a folder, or a repository on the hub (see
-            `bilm_files`).
-        device (default `'cpu'`)
-        dtype (default `'float32'`): The dtype of the biLM's matrix products: `float32`, `bfloat16`
-            or `auto` (see `BiLm`).
+        name (default `'base'`): The name of a biLM, a folder, or a repository on the hub.
+        dtype (default `'float32'`): As for `FrozenBiLm`.
 
         # Raises
 
@@ -107,10 +103,7 @@ class LanguageModel:
         yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
-        """
-        Returns the perplexity of sentences in each direction, and the mean of both, as
-        `elmo-tasks evaluate` measures it for a model that reads sentence by sentence.
-        """
+        """Returns the perplexity of sentences, each of which is read by itself."""
         total = Perplexity()
         for score in self.iterate(texts):
             total.add(score)
@@ -170,7 +163,6 @@ class LanguageModel:
         temperature (default `1.0`): The number by which log probabilities are divided. Below 1,
             probable words are drawn more often. With 0, the most probable word is taken.
         seed (default `0`): The same seed draws the same words.
-        max_tokens (default `50`)
         """
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")

@@ -64,10 +64,7 @@ class Settings(NamedTuple):
 def scores_of(
     model: LanguageModel, sentences: Iterable[list[str]], settings: Settings, skip: int = 0
 ) -> Iterator[Score]:
-    """
-    Yields the score of each sentence after the first `skip`. With `settings.cut`, the sentences are
-    lists of words, and the scores are those of the words.
-    """
+    """Yields the score of each sentence after the first `skip`, or, with a cut, of its words."""
     if settings.cut is None:
         yield from model.iterate(sentences, settings.context, skip)
         return
@@ -104,10 +101,7 @@ def scores_in_processes(
     num_processes: int,
     skip: int = 0,
 ) -> Iterator[Score]:
-    """
-    Yields what `scores_of` yields, computed in several processes (see `in_processes`). Raises
-    `ConfigurationError` for a running text, which one process must read.
-    """
+    """Yields what `scores_of` yields. Raises `ConfigurationError` for a running text."""
     if settings.context is None:
         raise ConfigurationError("a running text is read by one process: leave out --processes")
     before = deque(islice(sentences, skip), maxlen=settings.context)

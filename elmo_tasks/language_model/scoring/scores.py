@@ -42,12 +42,8 @@ class Score(NamedTuple):
 
     def by_word(self, words: Sequence[str], num_pieces: Sequence[int]) -> "Score":
         """
-        Returns the score of whole words, if the scored tokens are pieces of words. The log
-        probability of a word is the sum over its pieces. A word is known if all its pieces are.
-
-        # Parameters
-
-        num_pieces: The number of tokens of each word, 1 or more.
+        Returns the score of whole words, each of `num_pieces` tokens: the sum over its pieces. A
+        word is known if all its pieces are.
         """
         if sum(num_pieces) != len(self.tokens) or min(num_pieces, default=1) < 1:
             raise ValueError(

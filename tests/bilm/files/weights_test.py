@@ -143,7 +143,7 @@ def test_a_crash_while_writing_leaves_what_was_there(
         raise KeyboardInterrupt
 
     # The biases of the LSTMs are written late, so the crash comes in the middle.
-    monkeypatch.setattr(layout, "_revert_bias", crash)
+    monkeypatch.setattr(layout, "_BIAS", layout._BIAS._replace(revert=crash))
 
     with pytest.raises(KeyboardInterrupt):
         make_bilm(*FIXTURE_FILES).to_files(tmp_path)
