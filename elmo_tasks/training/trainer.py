@@ -9,7 +9,6 @@ import torch
 from allennlp.nn import util
 from allennlp.training import GradientDescentTrainer, Trainer
 from allennlp.training.moving_average import MovingAverage
-from allennlp.training.scheduler import Scheduler
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import FrozenBiLm
@@ -144,26 +143,9 @@ class ElmoTrainer(GradientDescentTrainer):
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
         """Goes on in an unfinished epoch with its random state and metrics."""
-        if epoch == 0:
-            self._check_rate()
         with self._recovery.epoch(epoch) as resumes:
             metrics = super()._train_epoch(epoch)
         return self._recovery.epoch_metrics(metrics) if resumes else metrics
-
-    def _check_rate(self) -> None:
-        """Refuses a scheduler that makes the rate 0 for the whole epoch."""
-        scheduler = self._learning_rate_scheduler
-        if scheduler is None or type(scheduler).step_batch is not Scheduler.step_batch:
-            return
-        groups = self.optimizer.param_groups
-        # Not every scheduler notes the rate that the optimizer began with.
-        begins_above_0 = any(group.get("initial_lr") for group in groups)
-        if begins_above_0 and all(group["lr"] == 0 for group in groups):
-            raise ConfigurationError(
-                "nothing would be learnt in the first epoch: its learning rate is 0, because "
-                f"{type(scheduler).__name__} changes it once an epoch and not once a batch; take "
-                "linear_with_warmup, polynomial_decay or slanted_triangular, which count batches"
-            )
 
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
         """Validates the weights that `validate_on` names, and draws no random numbers."""

@@ -2,7 +2,6 @@ import json
 import math
 import os
 import shutil
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -274,32 +273,3 @@ def test_a_loss_that_is_no_number_ends_a_training_with_its_epoch(
 
     with pytest.raises(ValueError, match=rf"the loss of epoch 1 is not a number \(NaN\) in {part}"):
         train(config(), tmp_path / "run")
-
-
-SCHEDULERS = [
-    ("{ type: 'constant_with_warmup', num_warmup_steps: 2 }", 0.1, True),
-    ("{ type: 'cosine_with_warmup', num_warmup_steps: 2, num_training_steps: 9 }", 0.1, True),
-    # It counts batches.
-    ("{ type: 'linear_with_warmup', warmup_steps: 2 }", 0.1, False),
-    # The rate is 0 by choice.
-    ("{ type: 'exponential', gamma: 0.5 }", 0, False),
-]
-
-
-@pytest.mark.parametrize(("scheduler", "rate", "wastes"), SCHEDULERS)
-def test_a_warm_up_that_counts_epochs_is_refused_before_it_wastes_one(
-    scheduler: str, rate: float, wastes: bool, tmp_path: Path
-) -> None:
-    params = config(
-        f"""{{ trainer+: {{
-            num_epochs: 1, optimizer+: {{ lr: {rate} }}, learning_rate_scheduler: {scheduler},
-        }} }}"""
-    )
-    with (
-        pytest.raises(ConfigurationError, match="first epoch: its learning rate is 0")
-        if wastes
-        else nullcontext()
-    ):
-        train(params, tmp_path / "model")
-
-    assert (tmp_path / "model/model.tar.gz").exists() != wastes
