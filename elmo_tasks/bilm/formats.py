@@ -60,10 +60,7 @@ def format_of(options: BiLmOptions) -> Format:
 
 
 def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
-    """
-    Reads an `options.json` from a path or an address, or the `config.json` of a biLM of
-    ELMoForManyLangs.
-    """
+    """Reads options from a path or an address, also those of ELMoForManyLangs."""
     try:
         with open(local_path(options_file), "rb") as file:
             content = file.read(_MAX_BYTES + 1)

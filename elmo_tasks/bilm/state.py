@@ -28,7 +28,6 @@ class InitialState(torch.nn.Module):
     """
     Gives the state that the LSTMs of both directions start from. This class is `reset`: it gives
     zeros, for a biLM that was trained sentence by sentence. The other two classes extend it.
-
     """
 
     def __init__(self, options: BiLmOptions) -> None:

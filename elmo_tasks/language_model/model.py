@@ -98,11 +98,9 @@ class ElmoLanguageModel(Model):
         # Parameters
 
         tokens: Sentences with both boundaries, for both directions. With `backward_tokens`, these
-            are windows of a running text, for the forward direction alone. A window has the char
-            ids of the tokens to read, and as `targets` the word ids of the tokens to predict.
+            are windows of a running text, for the forward direction alone: the char ids of the
+            tokens to read, and as `targets` the word ids of the tokens to predict.
         backward_tokens: Windows for the backward direction. Each sentence is reversed.
-
-        One process's batch may have no tokens; its loss is then 0.
 
         # Returns
 

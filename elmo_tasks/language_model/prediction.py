@@ -56,8 +56,7 @@ def predict_from(
 
     # Returns
 
-    The predictions of the forward and of the backward direction, and the state in which each row
-        ended.
+    The predictions of both directions, and the state in which each row ended.
     """
     windows = backward_char_ids is not None
     with torch.set_grad_enabled(train and torch.is_grad_enabled()):

@@ -71,9 +71,8 @@ class Softmax:
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns the softmax of the first `max_words` words, or of all for `None`, with 8 bits for
-        each number of the weight and a scale for each of its rows. The probability of the other
-        words goes to the unknown word. The weight of this softmax must be in float32.
+        Returns the softmax of the first `max_words` words, or of all, with 8 bits for each number
+        of the weight, which must be in float32. The other words count as unknown.
         """
         check_at_least("max_words", max_words)
         # The class of unknown words does not count as a word.
@@ -86,11 +85,9 @@ class Softmax:
         return Softmax(self.words[:num_classes], rounded, self.bias[:num_classes], scale, left_out)
 
     def classes(self, words: list[str]) -> list[int]:
-        """Returns the class of each word."""
         return [self._classes.get(word, UNKNOWN) for word in words]
 
     def knows(self, word: str) -> bool:
-        """Returns whether a word has a class of its own."""
         return word in self._classes
 
     def log_probs(self, h: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:

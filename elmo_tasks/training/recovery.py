@@ -160,9 +160,7 @@ class Recovery(TrainerCallback):
 
 
 class ResumedLoader:
-    """
-    Yields the batches of a data loader, and calls `restore` after the first `num_done` batches.
-    """
+    """Yields the batches of a data loader, and calls `restore` after the first `num_done`."""
 
     def __init__(self, loader: Any, num_done: int, restore: Any) -> None:
         self._loader, self._num_done, self._restore = loader, num_done, restore

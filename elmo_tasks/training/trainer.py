@@ -12,7 +12,7 @@ from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import FrozenBiLm
-from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_back_weights
+from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights, put_back_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.processes import num_cores, rank
@@ -123,7 +123,7 @@ class ElmoTrainer(GradientDescentTrainer):
                 average = self._moving_average
                 if average is not None:
                     average.assign_average_value()
-                self._save_best(self.model.state_dict())
+                self._save_model_state(self._best_path())
                 if average is not None:
                     average.restore()
 
@@ -170,7 +170,8 @@ class ElmoTrainer(GradientDescentTrainer):
             for prefix, bilm in self._frozen_bilms():
                 whole = put_back_weights(whole, prefix, bilm.weights(), bilm.fingerprints())
             if whole is not state:
-                self._save_best(whole)
+                with atomic_write(self._best_path()) as aside:
+                    torch.save(whole, aside)
 
     def _frozen_bilms(self) -> Iterator[tuple[str, FrozenBiLm]]:
         """Yields pairs: the prefix of a frozen biLM in the model's state dict, and the biLM."""
@@ -190,7 +191,3 @@ class ElmoTrainer(GradientDescentTrainer):
 
     def _best_path(self) -> str:
         return os.path.join(self._serialization_dir, "best.th")
-
-    def _save_best(self, state: StateDict) -> None:
-        with atomic_write(self._best_path()) as aside:
-            torch.save(state, aside)

@@ -14,7 +14,6 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.opening import load_bilm
-from elmo_tasks.elmo.store import LayerStore
 from tests.helpers.archives import sst
 from tests.helpers.reference_bilm import Array, ReferenceBiLm, make_options, random_weights
 
@@ -85,19 +84,6 @@ def test_zip_files_and_exported_folders_have_their_vocabulary(tmp_path: Path) ->
         layers = ElmoEncoder.from_pretrained(again).layers(SENTENCES)
         for one, other in zip(layers, encoder.layers(SENTENCES)):
             torch.testing.assert_close(one, other, rtol=0, atol=0)
-
-
-def test_a_store_keeps_its_layers(tmp_path: Path) -> None:
-    folder = write_bilm(tmp_path / "bilm")
-    files = folder / "options.json", folder / "weights.hdf5"
-    store = LayerStore(dtype="float32")
-    char_ids = batch_char_ids(SENTENCES)
-
-    bilm = make_bilm(*files, store=store)
-    first, second = bilm(char_ids).layers, bilm(char_ids).layers
-
-    assert torch.equal(first, second)
-    torch.testing.assert_close(first, make_bilm(*files)(char_ids).layers)
 
 
 def test_the_archive_of_a_task_needs_no_other_file(

@@ -33,12 +33,8 @@ class LanguageModel:
         model.fill("The boat left the bank .".split(), 2, k=5)["both"]
 
     A sentence is a list of tokens, or a string that is cut at its blanks. Words that the softmax
-    does not know share one class. The biLM still reads each of these words by its characters.
-
-    # Parameters
-
-    bilm: The biLM, on any device. A frozen copy of it is used.
-    softmax: On the same device.
+    does not know share one class. The biLM still reads each of these words by its characters. A
+    frozen copy of the biLM is used; the softmax must be on the same device.
     """
 
     def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
@@ -76,7 +72,6 @@ class LanguageModel:
         return cls(bilm, read_softmax(Path(options_file).parent, bilm))
 
     def fingerprint(self) -> str:
-        """Returns a hash of everything that scores depend on."""
         softmax = hash_tensors(self.softmax.weight, self.softmax.bias).hex()
         return f"{self.bilm.fingerprint().hex()} {softmax}"
 

@@ -19,14 +19,8 @@ class ScoreFile:
     `PATH.partial.json` has what a stopped run needs to go on: the number of complete sentences, the
     bytes of their lines, and a hash of the sentences.
 
-    # Parameters
-
-    about: What the lines depend on besides the text.
-    begin_anew: Whether an existing file is overwritten.
-
-    # Raises
-
-    `ConfigurationError`: The file exists, or was begun with another `about`.
+    `about` is what the lines depend on besides the text. Raises `ConfigurationError` if the file
+    exists or was begun with another `about`, unless `begin_anew`.
     """
 
     def __init__(self, path: Path, about: dict[str, str], begin_anew: bool) -> None:
@@ -58,10 +52,7 @@ class ScoreFile:
             yield words
 
     def write(self, header: str, lines: Iterable[str]) -> None:
-        """
-        Writes `lines`, an item for each sentence after the first `num_done`. They are made from the
-        sentences of `check`.
-        """
+        """Writes an item of `lines` for each sentence of `check` after the first `num_done`."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._partial, "ab") as file:
             file.truncate(self._num_bytes)
@@ -87,7 +78,7 @@ class ScoreFile:
         write_whole(self._record, json.dumps({**done, "about": self._about}))
 
     def _done(self) -> dict:
-        """Returns the record of an earlier run that can go on, or an empty record."""
+        """Returns the record of an earlier run that can go on, if any."""
         try:
             done = json.loads(self._record.read_text(encoding="utf-8"))
             is_there = self._partial.stat().st_size >= done["bytes"]

@@ -36,11 +36,9 @@ class Settings(NamedTuple):
     # Parameters
 
     context (default `0`): As for `LanguageModel.iterate`.
-    cut: Cuts each word of the text into tokens. The bits of a word are the sum over its tokens.
-    sums (default `False`): Whether a line is written for each sentence. By default a line is
-        written for each token.
-    as_json (default `False`): Whether lines are JSON objects. By default, lines are fields with
-        tabs between them.
+    cut: Cuts each word of the text into tokens, over whose bits it sums.
+    sums (default `False`): Whether a line is written for each sentence, and not for each token.
+    as_json (default `False`): Whether lines are JSON objects, and not fields between tabs.
     """
 
     context: int | None = 0
@@ -54,7 +52,6 @@ class Settings(NamedTuple):
         return "" if self.as_json else "\t".join(columns) + "\n"
 
     def lines(self, index: int, score: Score) -> str:
-        """Returns the lines of a sentence, given its index."""
         rows = [_sums(index, score)] if self.sums else _tokens(index, score)
         if self.as_json:
             return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -8,19 +8,14 @@ import numpy
 
 class Score(NamedTuple):
     """
-    Holds how likely the tokens of a sentence are: log probabilities in nats. A nat is `log2(e)`
-    bits.
+    How likely the tokens of a sentence are: log probabilities in nats, each `log2(e)` bits.
 
     # Parameters
 
-    known: Whether each token is a word of the softmax. All other tokens share the class of unknown
-        words, and so one probability.
-    forward: Shape (tokens,): the log probability of each token given the tokens before it.
-    backward: Shape (tokens,): the log probability of each token given the tokens after it.
-    end: The log probability of the sentence's end, given all tokens, in the forward direction.
-    begin: The log probability of the beginning, given all tokens, in the backward direction.
-
-    A sentence without tokens has no score: `end` and `begin` are 0.
+    known: Whether each token is a word of the softmax. All others share one probability.
+    forward, backward: Shapes (tokens,): of each token given the tokens before it, and after it.
+    end, begin: Of the sentence's end in the forward, and of its beginning in the backward
+        direction, given all tokens; 0 without tokens.
     """
 
     tokens: list[str]
@@ -32,12 +27,12 @@ class Score(NamedTuple):
 
     @property
     def forward_sum(self) -> float:
-        """The log probability of the sentence and its end, by the forward direction."""
+        """Of the sentence and its end."""
         return float(self.forward.sum(dtype=numpy.float64)) + self.end
 
     @property
     def backward_sum(self) -> float:
-        """The log probability of the sentence and its beginning, by the backward direction."""
+        """Of the sentence and its beginning."""
         return float(self.backward.sum(dtype=numpy.float64)) + self.begin
 
     def by_word(self, words: Sequence[str], num_pieces: Sequence[int]) -> "Score":
@@ -65,12 +60,7 @@ class Score(NamedTuple):
 class Perplexity:
     """
     Counts the scores of a text, and computes its perplexity in each direction. The ends of
-    sentences count as words.
-
-    # Parameters
-
-    num_sentences, num_tokens, num_unknown: Numbers of sentences, of tokens, and of tokens that are
-        not words of the softmax.
+    sentences count as words. Unknown tokens are those that are not words of the softmax.
     """
 
     num_sentences: int = 0
@@ -97,7 +87,7 @@ class Perplexity:
 
     @property
     def mean(self) -> float:
-        """The arithmetic mean of the two directions, as in the paper."""
+        """The arithmetic mean, as in the paper."""
         return (self.forward + self.backward) / 2
 
     def _of(self, log_prob: float) -> float:
