@@ -37,6 +37,7 @@ def test_an_epoch_has_its_seconds_rate_metric_and_the_time_left(
     epochs = [
         {"training_loss": 1.25, "validation_accuracy": 0.5, **best},
         {"training_loss": 1.0, "validation_accuracy": 0.25, **best},
+        {"training_loss": 1.25, "best_epoch": 0},
     ]
 
     said = lines(monkeypatch, caplog, epochs)
@@ -46,15 +47,8 @@ def test_an_epoch_has_its_seconds_rate_metric_and_the_time_left(
         "validation accuracy 0.5 (best 0.5, epoch 1); at most 30 s left",
         "epoch 2 of 4: 10.0 s, 0.5 batches a second; loss 1; "
         "validation accuracy 0.25 (best 0.5, epoch 1); at most 20 s left",
+        "epoch 3 of 4: 10.0 s, 0.5 batches a second; loss 1.25; at most 10 s left",
     ]
-
-
-def test_a_training_without_validation_has_no_metric(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    said = lines(monkeypatch, caplog, [{"training_loss": 1.25, "best_epoch": 0}])
-
-    assert said == ["epoch 1 of 4: 10.0 s, 0.5 batches a second; loss 1.25; at most 30 s left"]
 
 
 @pytest.mark.parametrize(
