@@ -24,7 +24,7 @@ TRAINING = """{
   trainer+: {
     num_epochs: 3,
     moving_average: { type: 'elmo_exponential', decay: 0.8 },
-    callbacks: ['stop', 'note_weights'],
+    callbacks: ['note_weights'],
   },
 }"""
 
