@@ -44,6 +44,16 @@ def test_loaded_weights_have_products_tokens_and_a_fingerprint_of_their_own() ->
     assert bilm.fingerprint() == fresh.fingerprint() != before
 
 
+def test_weights_that_are_cast_have_products_of_their_own() -> None:
+    bilm, ids = bilm_after_use(), ids_of([SENTENCE])
+    expected = bilm(ids).layers
+
+    found = bilm.double()(ids).layers
+
+    assert found.dtype == torch.float64
+    torch.testing.assert_close(found, expected.double(), rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda bilm: pickle.loads(pickle.dumps(bilm))])
 def test_a_copy_after_use_computes_the_same_and_goes_its_own_way(
     copied: Callable[[FrozenBiLm], FrozenBiLm],

@@ -126,6 +126,19 @@ def test_a_gradient_of_its_gradient_is_refused_and_not_wrong() -> None:
         gradient.sum().backward()
 
 
+def test_a_tensor_that_trains_alone_has_the_same_gradient_as_among_all() -> None:
+    lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs()
+    tensors = dict(inputs=inputs, **dict(lstm.named_parameters()))
+    outputs, _ = lstm(inputs, BATCH_SIZES, state)
+    expected = gradients(outputs, list(tensors.values()))
+
+    for (name, tensor), gradient in zip(tensors.items(), expected, strict=True):
+        for other in tensors.values():
+            other.requires_grad_(other is tensor)
+        outputs, _ = lstm(inputs, BATCH_SIZES, state)
+        torch.testing.assert_close(gradients(outputs, [tensor])[0], gradient, msg=name)
+
+
 def test_the_state_before_is_not_changed_and_gets_no_gradient() -> None:
     lstm, (inputs, state) = random_lstm(), random_inputs()
     before = LstmState(*(part.clone() for part in state))

@@ -21,6 +21,16 @@ def rows_of(state: LstmState) -> list[float]:
     return values
 
 
+def test_a_snapshot_starts_every_row_from_the_state_that_was_kept() -> None:
+    state = SnapshotState(OPTIONS)
+    assert rows_of(state.before(2, LIKE)) == [0, 0]
+
+    state.keep(filled(5, 6))
+    state.after(filled(1, 2))
+
+    assert rows_of(state.before(3, LIKE)) == [5, 5, 5]
+
+
 def test_a_snapshot_is_saved_and_nothing_else_is() -> None:
     state = SnapshotState(OPTIONS)
     state.keep(filled(5))

@@ -144,6 +144,18 @@ def test_a_dtype_that_onednn_cannot_multiply_is_no_news(caplog: pytest.LogCaptur
     assert not caplog.records
 
 
+def test_a_bilm_gives_the_same_layers_without_the_operators(
+    request: pytest.FixtureRequest,
+) -> None:
+    char_ids = torch.randint(1, 257, (2, 5, 50))
+    fast = make_bilm(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
+    request.getfixturevalue("no_operators")
+
+    slow = make_bilm(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
+
+    torch.testing.assert_close(fast, slow, atol=1e-5, rtol=0)
+
+
 def test_a_bilm_in_bfloat16_is_close_to_one_in_float32() -> None:
     bilm = make_bilm(OPTIONS, KNOWN_BILMS["mini"])
     half = make_bilm(bilm.raw_options, "mini", dtype="bfloat16")

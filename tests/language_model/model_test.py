@@ -3,7 +3,7 @@ import json
 import logging
 import math
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,14 @@ from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.language_model.corpus_loader import CorpusLoader
+from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.language_model.window_loader import WindowLoader
 from elmo_tasks.readers.sentences import SentencesReader
+from tests.helpers import grammar
 from tests.helpers.command_line import our_command
 from tests.helpers.corpus_loaders import windows
 from tests.helpers.language_model_configs import CONFIGS, CORPUS, HELDOUT, ROOT, shrunk
@@ -472,3 +475,74 @@ def test_own_pair_is_taken_and_several_processes_save_by_the_clock_too() -> None
 
     assert config["model"]["bilm"]["pretrained_file"] == "w.hdf5"
     assert config["trainer"]["checkpointer"] == {"type": "elmo", "save_every_num_seconds": 600}
+
+
+class OnGrammar:
+    """A small language model and sentences of the grammar, to train on and held out."""
+
+    def __init__(self, folder: Path, num_samples: int | None) -> None:
+        self.train_loader = self._loader(folder / "train", 1, 3000, batch_tokens=256)
+        self.heldout = self._loader(folder / "heldout", 2, 2000, shuffle=False)
+        vocab = CountedVocabulary.from_corpus(self.train_loader.iter_instances())
+        for loader in (self.train_loader, self.heldout):
+            loader.index_with(vocab)
+        torch.manual_seed(0)
+        shape = {"projection_dim": 16, "dim": 32, "filters": [[1, 8], [2, 16]], "n_layers": 1}
+        bilm = make_bilm(make_options(**shape), requires_grad=True)
+        self.model = ElmoLanguageModel(vocab, bilm, num_samples, dropout=0.0)
+
+    @staticmethod
+    def _loader(path: Path, seed: int, num_sentences: int, **arguments: Any) -> CorpusLoader:
+        sentences = islice(grammar.sentences(seed), num_sentences)
+        path.write_text("".join(f"{' '.join(words)}\n" for words in sentences), encoding="utf-8")
+        return SentenceLoader(SentencesReader(), str(path), **arguments)
+
+    def train(self, num_epochs: int = 6, rate: float = 0.02) -> None:
+        optimizer = DenseSparseAdam(list(self.model.named_parameters()), lr=rate)
+        num_batches = num_epochs * len(self.train_loader)
+        for index, batch in enumerate(self._batches(num_epochs)):
+            for group in optimizer.param_groups:
+                group["lr"] = rate * max(0.01, 1 - index / num_batches)
+            optimizer.zero_grad()
+            self.model.train()(**batch)["loss"].backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
+        self.model.get_metrics(reset=True)
+
+    def _batches(self, num_epochs: int) -> Iterator[dict[str, Any]]:
+        for _ in range(num_epochs):
+            yield from self.train_loader
+
+    def evaluate(self) -> dict[str, float]:
+        return evaluate(self.model, self.heldout)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], dict[str, float]]:
+    """Returns the metrics on held-out sentences before and after training with the full softmax."""
+    on_grammar = OnGrammar(tmp_path_factory.mktemp("grammar"), None)
+    before = on_grammar.evaluate()
+    on_grammar.train()
+    return before, on_grammar.evaluate()
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_perplexity_comes_near_that_of_a_known_grammar(
+    direction: str, full: tuple[dict[str, float], dict[str, float]]
+) -> None:
+    untrained, trained = (metrics[f"{direction}_perplexity"] for metrics in full)
+
+    # An untrained model chooses among the words, two boundaries and the unknown word.
+    assert untrained == pytest.approx(len(grammar.words()) + 3, rel=0.1)
+    assert trained == pytest.approx(grammar.perplexity(), rel=0.05)
+
+
+def test_a_sampled_softmax_ends_where_the_full_one_does(
+    full: tuple[dict[str, float], dict[str, float]], tmp_path: Path
+) -> None:
+    on_grammar = OnGrammar(tmp_path, num_samples=30)
+    on_grammar.train()
+
+    metrics = on_grammar.evaluate()
+    for name in ("perplexity", "forward_perplexity", "backward_perplexity"):
+        assert metrics[name] == pytest.approx(full[1][name], rel=0.03)

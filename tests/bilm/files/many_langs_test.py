@@ -50,6 +50,16 @@ def test_a_zip_file_a_config_and_a_store_have_the_same_layers(tmp_path: Path) ->
         torch.testing.assert_close(bilm(char_ids).layers, expected, rtol=0, atol=1e-6)
 
 
+def test_products_by_look_up_and_by_windows_agree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmo_tasks.bilm.char_cnn._MAX_LOOKED_UP", 5)
+    encoder = ElmoEncoder.from_pretrained(many_langs.write(tmp_path / "de"))
+
+    for words, layers in zip(SENTENCES, encoder.layers(SENTENCES)):
+        numpy.testing.assert_allclose(layers, many_langs.layers(words), atol=1e-5)
+
+
 def test_the_sample_config_need_not_be_there(tmp_path: Path) -> None:
     folder = many_langs.write(tmp_path / "de", sizes_in=None)
 
