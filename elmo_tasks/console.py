@@ -41,8 +41,9 @@ def main() -> None:
     """Runs the command that `sys.argv` names."""
     sys.argv[0] = "elmo-tasks"
     if sys.stderr.isatty():
-        # tqdm does not see the width of the stream that AllenNLP gives it.
-        os.environ.setdefault("TQDM_NCOLS", str(os.get_terminal_size(2).columns - 1))
+        # tqdm does not see the width of the stream that AllenNLP gives it. Some terminals say 0.
+        width = os.get_terminal_size(2).columns or 80
+        os.environ.setdefault("TQDM_NCOLS", str(width - 1))
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")
