@@ -15,7 +15,9 @@ from elmo_tasks.readers.distinct_texts import DistinctTexts
 
 
 def find_store_path(config: dict[str, Any]) -> str:
-    """Returns the path of the store of a config's biLM."""
+    """
+    Returns the path of the store of a config's biLM. Raises `ConfigurationError` if it has none.
+    """
     path = _find_bilm(config).get("store", {}).get("path")
     if path is None:
         raise ConfigurationError("the biLM of the config has no store with a path: give --path")

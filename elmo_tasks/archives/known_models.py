@@ -36,9 +36,9 @@ def model_path(name: str | os.PathLike) -> str:
     not free, prints the terms of the data to standard error the first time.
 
     The name is the path or address of a `model.tar.gz`; the folder of a training or of `elmo-tasks
-    pack`; a name in `KNOWN_MODELS`; or a repository on the hub, `owner/name@revision`, with the
-    files of such a folder. A local file or folder comes first. Raises `ConfigurationError` if there
-    is no model of this name.
+    pack`; a name in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or
+    `owner/name@revision`, with the files of such a folder. A local file or folder comes before a
+    name. Raises `ConfigurationError` if there is no model of this name.
     """
     path = _model_path(os.path.expanduser(os.fspath(name)))
     if path in KNOWN_MODELS.values():

@@ -14,7 +14,7 @@ from elmo_tasks.common.json_text import parse_json
 
 StateDict = dict[str, torch.Tensor]
 
-# The name of the file, in the folder of a published model.
+# The name of the file of weights in the folder of a published model.
 PUBLISHED_WEIGHTS = "weights.safetensors"
 
 # The metadata of the file has the biLMs and a hash of the content under this key.

@@ -28,6 +28,8 @@ from elmo_tasks.kernels.threads import for_each, two_at_once
 
 class BiLmOutput(NamedTuple):
     """
+    The layers of a batch of sentences.
+
     # Parameters
 
     layers: Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without

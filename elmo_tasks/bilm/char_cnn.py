@@ -175,7 +175,8 @@ class _Frozen(NamedTuple):
 class _HighwayWeights(torch.nn.Module):
     """
     The weights of the highway layers, under the names that AllenNLP's `Highway` gives them. A gate
-    of 1 passes the input on. In bilm-tf it takes the transform, so `layout.py` negates its weights.
+    of 1 passes the input on. In bilm-tf a gate of 1 takes the transform, so `layout.py` negates the
+    gate's weights.
     """
 
     def __init__(self, dim: int, num_layers: int) -> None:

@@ -32,7 +32,9 @@ class Lexicon(torch.nn.Module):
         self.register_load_state_dict_post_hook(_forget_rows)
 
     def set_words(self, words: Sequence[str]) -> None:
-        """Sets the words, which must have `<UNK>`; raises `ConfigurationError`."""
+        """
+        Sets the words. Raises `ConfigurationError` if `<UNK>` is missing, or the number is wrong.
+        """
         if UNKNOWN not in words:
             raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for unknown words")
         if len(words) != len(self.words):

@@ -40,7 +40,10 @@ class ProjectedLstm(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weights as TensorFlow's LSTM, where input and recurrent weight are one."""
+        """
+        Draws the weights as TensorFlow's LSTM does, where the input and the recurrent weight are
+        one matrix.
+        """
         fans = sum(self.input_weight.shape) + self.projection_dim
         for weight in (self.input_weight, self.recurrent_weight):
             torch.nn.init.uniform_(weight, -math.sqrt(6 / fans), math.sqrt(6 / fans))

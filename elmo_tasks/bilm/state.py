@@ -14,6 +14,8 @@ _PASSES = 5
 
 class LstmState(NamedTuple):
     """
+    What LSTM layers carry from step to step.
+
     # Parameters
 
     h: Shape (..., rows, projection_dim): the clipped output, without the skip connection.
@@ -96,7 +98,7 @@ class SnapshotState(InitialState):
         self.keep(state)
 
     def keep(self, state: LstmState) -> None:
-        """Sets the fixed state to that in which the first row of a batch ended."""
+        """Sets the fixed state to the state in which the first row of a batch ended."""
         self.h.copy_(state.h[:, :, 0])
         self.c.copy_(state.c[:, :, 0])
 

@@ -100,9 +100,9 @@ def first_config(
     task: str, file: Path, values: dict[str, Any] | None = None, found: Sequence[str] = ()
 ) -> str:
     """
-    Returns the text of a config for a task, to be saved as `file`: the template of the task among
-    the choices that all tasks share, with `values` in place of the defaults, below the lines
-    `found` about the data.
+    Returns the text of a config for a task, to be saved as `file`: the lines `found` about the
+    data, the choices that all tasks share, and the template of the task, with `values` in place of
+    the defaults.
     """
     begin, fields = _template(task)
     # A biLM has no ELMo.

@@ -113,7 +113,10 @@ def run(args: argparse.Namespace) -> None:
 
 
 def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
-    """Returns the name of a model and a file for each argument `[NAME=]FILE`."""
+    """
+    Returns the name of a model and a file for each argument `[NAME=]FILE`. Raises
+    `ConfigurationError` if it is not clear which model a file belongs to.
+    """
     pairs = []
     for argument in arguments:
         name, separator, file = argument.partition("=")

@@ -108,7 +108,10 @@ def _check_index(
 
 
 def _place(columns: Sequence[str], name: str) -> int:
-    """Returns the index of a column among a token's values; after `roles`, counted from the end."""
+    """
+    Returns the index of a column among a token's values. After `roles`, which may be any number of
+    columns, it is counted from the end.
+    """
     index = columns.index(name)
     return index - len(columns) if ROLES in columns[:index] else index
 

@@ -13,8 +13,8 @@ _CHECKED = (bool, int, float, str, dict)
 
 def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any) -> T:
     """
-    Makes an object from the fields of a config, without AllenNLP's `FromParams`: `make` is a class
-    or a function, whose parameters are the fields and the arguments `given`, which no field may
+    Makes an object from the fields of a config, without AllenNLP's `FromParams`. `make` is a class
+    or a function. Its parameters are the fields, and the arguments in `given`, which no field may
     set. Raises `ConfigurationError` if a field is unknown, is missing, or has a value of another
     type.
     """

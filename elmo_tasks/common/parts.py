@@ -125,7 +125,9 @@ class Parts:
 
 @contextmanager
 def part_file(folder: str | os.PathLike, name: str) -> Iterator[Path]:
-    """Yields a local path with the content of a file. Raises `FileNotFoundError` without it."""
+    """
+    Yields a local path with the content of a file. Raises `FileNotFoundError` if it is missing.
+    """
     folder = os.fspath(folder).rstrip("/")
     if _is_local(folder):
         yield Path(folder, name)

@@ -22,8 +22,8 @@ def in_processes(
     """
     Yields what `work` returns for each part, in order, as `map` does, but computed in several
     processes of one thread each. They are forks, which share the memory of the weights; on Windows,
-    each gets a copy of `work`. Call `one_thread()` before the biLM is loaded, on the CPU. Raises
-    the error of a process, or `ConfigurationError` if one was killed.
+    each gets a copy of `work`. The biLM must be on the CPU; call `one_thread()` before it is
+    loaded. Raises the error of a process, or `ConfigurationError` if one was killed.
     """
     check_at_least("the number of processes", num_processes)
     can_fork = "fork" in multiprocessing.get_all_start_methods()

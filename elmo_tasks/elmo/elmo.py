@@ -26,8 +26,8 @@ class Elmo(torch.nn.Module):
     num_mixes (default `1`): The number of mixes.
     keep_sentence_boundaries (default `False`): Whether the two boundaries of each sentence have
         vectors too, as in AllenNLP's `Elmo`. A store of the biLM is then not used.
-    mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`.
-
+    mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`. Raises
+        `ConfigurationError` if `ElmoMix` refuses one.
     """
 
     def __init__(
@@ -52,10 +52,14 @@ class Elmo(torch.nn.Module):
 
         # Parameters
 
-        name: The name of a biLM, a folder with its files, a hub repository (see `bilm_files`), or
-            a pair: the paths or addresses of options and weights in bilm-tf's format.
+        name: The name of a biLM, a folder with its files, a hub repository (see `bilm_files`), or a
+            pair: the paths or addresses of options and weights in bilm-tf's format.
         requires_grad (default `False`): Whether the biLM is trained too.
-        num_mixes, mix: As for the constructor, `keep_sentence_boundaries` included.
+        num_mixes, mix: As for the constructor. `mix` may also have `keep_sentence_boundaries`.
+
+        # Raises
+
+        `ConfigurationError`: There is no such biLM, or an argument cannot be used.
         """
         bilm = make_bilm(*bilm_files(name), requires_grad=requires_grad)
         return cls(bilm, num_mixes, **mix)
@@ -81,8 +85,9 @@ class Elmo(torch.nn.Module):
         # Returns
 
         ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding; after
-        them the mask, shape (batch, length), true at tokens. With `keep_sentence_boundaries`, the
-        length is greater by 2: each sentence that has tokens begins and ends with a boundary.
+        them the mask, shape (batch, length), true at tokens. All are on the biLM's device. With
+        `keep_sentence_boundaries`, the length is greater by 2: each sentence that has tokens begins
+        and ends with a boundary.
 
         # Raises
 

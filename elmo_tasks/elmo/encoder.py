@@ -160,7 +160,7 @@ class ElmoEncoder:
                 yield self._converted(self._outputs(layers))
 
     def vectors(self, sentences: Iterable[list[str]]) -> Iterator[torch.Tensor]:
-        """Yields the output `elmo` of each tokenized sentence alone: shape (length, width)."""
+        """Yields only the output `elmo` of each tokenized sentence: shape (length, width)."""
         return map(self.mix.of_sentence, self.layers(sentences))
 
     def get_output_dim(self) -> int:

@@ -26,6 +26,10 @@ def bilm_from_config(
         repository.
     serialization_dir: The folder of the training, or of the unpacked archive, whose store stays
         closed (see `LayerStore.is_closed_by`).
+
+    # Raises
+
+    `ConfigurationError`: A field is unknown, missing, or has a wrong value.
     """
     if isinstance(bilm, BiLm):
         return bilm

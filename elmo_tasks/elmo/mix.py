@@ -171,7 +171,10 @@ def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
 
 
 def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
-    """Reads a mix of `num_layers` layers. Raises `ConfigurationError` if the file has another."""
+    """
+    Reads a mix of `num_layers` layers. Raises `ConfigurationError` if the file has another form, or
+    another number of layers.
+    """
     try:
         with open(path, encoding="utf-8") as file:
             fields = parse_json(file.read(10**6))

@@ -66,7 +66,7 @@ def open_elmo(
         - a repository on the Hugging Face hub: `owner/name` or `owner/name@revision`;
         - the paths or addresses of two files in bilm-tf's format, options and weights;
         - a trained model, whose biLM is opened (see `model_path`).
-    within: As `name` of `load_bilm`.
+    within: The name of the biLM in its model; needed if the model has several.
     store: Remembers layers, which are then rounded to the `dtype` of the store.
     device (default `'cpu'`): The device that the biLM runs on.
     dtype: The dtype of the matrix products (see `FrozenBiLm`); by default the setting of the model,
@@ -134,8 +134,8 @@ def load_bilm(
     archive_file: str | os.PathLike, name: str | None = None, weights_file: str | None = None
 ) -> tuple[str, BiLm]:
     """
-    Loads the biLM of an archive as `load_model` does. Returns its name in the model, and the biLM.
-    Raises `ConfigurationError` if the model has no biLM, or several and no name is given.
+    Loads the biLM of an archive as `load_model` does. Returns the biLM's name in the model, and the
+    biLM. Raises `ConfigurationError` if the model has no biLM, or several and no `name` is given.
     """
     return _choose(load_model(archive_file, weights_file), archive_file, name)
 

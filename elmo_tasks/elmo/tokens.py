@@ -38,7 +38,7 @@ def without_padding(words: list[str]) -> list[str]:
 def cut_to_lengths(padded: list[list[str]], lengths: Iterable[int] | None) -> list[list[str]]:
     """
     Cuts each sentence to its length in words, by default to the words before its padding. Raises
-    `ValueError` if a length is missing or cannot be.
+    `ValueError` if a length is missing, or is not between 0 and the number of words.
     """
     if lengths is None:
         return list(map(without_padding, padded))

@@ -66,8 +66,8 @@ def embed(
 
     # Raises
 
-    `ConfigurationError`: There is no such biLM or embedding, or Ray has too few CPUs or GPUs or too
-        small an object store, so that the dataset would wait for ever.
+    `ConfigurationError`: There is no such biLM or embedding, or Ray has too few CPUs or GPUs (the
+        dataset would wait for ever) or too small an object store.
     """
     import ray.data
 

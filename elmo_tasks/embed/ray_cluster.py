@@ -31,7 +31,7 @@ class Cluster(NamedTuple):
 
     @classmethod
     def of_ray(cls) -> "Cluster":
-        """Returns those of the cluster that this process has joined."""
+        """Returns the resources of the cluster that this process has joined."""
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         return cls(
             int(sum(node.get("CPU", 0) for node in nodes)),
@@ -105,7 +105,7 @@ def _start(num_cpus: int, store_bytes: int) -> None:
 
 class SharedLayers(NamedTuple):
     """
-    Holds `SentenceLayers`, the weights as NumPy arrays. Ray keeps such arrays once for all
+    Holds `SentenceLayers`, with the weights as NumPy arrays. Ray keeps such arrays once for all
     processes of a machine, in its object store, but would copy tensors for each process.
 
     # Parameters

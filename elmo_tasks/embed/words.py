@@ -35,7 +35,8 @@ def embed_words(
     """
     Writes one vector for each of the most frequent words of a text, the most frequent first: the
     mean over the word's occurrences. Memory is bounded by the number of words that are written. The
-    file, which Gensim and other tools read, appears when it is whole.
+    file, which Gensim and other tools read, appears when it is whole. Raises `ConfigurationError`
+    if the text is empty.
 
     # Parameters
 

@@ -27,8 +27,8 @@ from elmo_tasks.training.shared_data_loader import SharedDataLoader
 @LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)
 class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
     """
-    AllenNLP's `reduce_on_plateau` with the same parameters, of which `verbose`, which PyTorch 2.7
-    removed, has no effect.
+    AllenNLP's `reduce_on_plateau` with the same parameters. `verbose`, which PyTorch 2.7 removed,
+    has no effect.
 
     Registered as a `LearningRateScheduler` with name "reduce_on_plateau".
     """

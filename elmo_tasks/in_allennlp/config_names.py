@@ -54,8 +54,8 @@ def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -
 def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
     """
     Raises `ConfigurationError` if a config has a field that AllenNLP's `train` does not take: a
-    misspelt one, or a choice such as `elmo_at`, a hidden field of the jsonnet at `path`, which is
-    no longer there when AllenNLP applies the overrides.
+    misspelt one, or a choice such as `elmo_at`. A choice is a hidden field of the jsonnet at
+    `path`, and no longer there when AllenNLP applies the overrides.
     """
     known = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
     # Somebody's own `TrainModel`, which has a type, may take any fields.

@@ -1,7 +1,7 @@
 """
-The element-wise work of a step of a `ProjectedLstm`, from the sums in the gates to the memory and
-the projection's input, and its gradient. Memories have the dtype of the weights, all else that of
-the matrix products. The gates are in the order input, forget, output, candidate.
+The element-wise work of a step of a `ProjectedLstm`, and its gradient: from the sums in the gates
+to the memory and the projection's input. Memories have the dtype of the weights; all other tensors
+have that of the matrix products. The gates are in the order input, forget, output, candidate.
 """
 
 import math

@@ -25,7 +25,7 @@ class Steps:
         return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
 
     def before(self, states: torch.Tensor) -> torch.Tensor:
-        """Returns the state before each token, given that after each: shape (tokens, dim)."""
+        """Returns the state before each token, given the state after each: shape (tokens, dim)."""
         parts = [torch.zeros_like(states[step]) for step in self.slices[:1]]
         for before, step in zip(self.slices, self.slices[1:]):
             parts.append(states[before.start : before.start + step.stop - step.start])
@@ -33,7 +33,10 @@ class Steps:
 
 
 def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
-    """Returns for each token of the backward order its index in the forward order, and back."""
+    """
+    Returns for each token of the backward order its index in the forward order: shape (tokens,).
+    The same indices lead back.
+    """
     index = packing.forward_index.new_empty(num_positions)
     index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)
     return index[packing.backward_index]

@@ -1,8 +1,8 @@
 """
 Matrix products of a training. On a CPU, oneDNN does them, on some CPUs in less than half the time
-of PyTorch's own products in float32. A weight is not laid out first, as in a `FrozenProduct`, which
-pays only if it is used many times. The rows are padded or divided into blocks of few sizes (see
-`padded_rows`).
+of PyTorch's own products in float32. Unlike in a `FrozenProduct`, a weight is not laid out first,
+because this pays only if it is used many times. The rows are padded or divided into blocks of few
+sizes (see `padded_rows`).
 """
 
 import functools
@@ -75,7 +75,7 @@ def summed(grad: torch.Tensor) -> torch.Tensor:
 def step_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Computes `product` for the rows of a recurrent step, a multiple of `STEP_ROWS`."""
+    """Computes `product` for a recurrent step, whose rows are a multiple of `STEP_ROWS`."""
     fast = _has_avx512() and _by_onednn(x)
     return _multiply(x, weight, bias) if fast else linear(x, weight, bias)
 

@@ -93,8 +93,9 @@ class CorpusLoader(DataLoader):
 
     def _num_tokens(self) -> tuple[int, int]:
         """
-        Returns how many sentences, and tokens with one boundary each, the vocabulary has counted in
-        an epoch. Raises `TypeError`, as `len` must, if there are no counts.
+        Returns the numbers of sentences and of tokens in an epoch, from the counts of the
+        vocabulary. One boundary of each sentence counts as a token. Raises `TypeError`, as `len`
+        must, if there are no counts.
         """
         num_sentences = getattr(self._vocab, "num_sentences", None)
         # The vocabulary counted only the training text, and only the training text is shuffled.

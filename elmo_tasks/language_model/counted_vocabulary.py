@@ -25,7 +25,8 @@ class CountedVocabulary(Vocabulary):
 
     # Parameters
 
-    min_count, max_vocab_size: As for AllenNLP's `from_instances`: the words of the softmax.
+    min_count, max_vocab_size: As for AllenNLP's `from_instances`. They choose the words that the
+        softmax knows.
     directory (`str`): A folder or an archive with a vocabulary. Its words are taken instead of the
         words of the text, so that a new training can continue with the archive's softmax.
     """

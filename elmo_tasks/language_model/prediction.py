@@ -15,7 +15,8 @@ class Prediction(NamedTuple):
 
     output: Shape (tokens, projection_dim): the top layer of one direction, packed.
     targets (`torch.LongTensor`): Shape (tokens,): for each output, the index of its target in the
-        flattened word ids, of shape (batch, length), of the sentences or of the windows' targets.
+        batch's word ids, flattened from shape (batch, length). For windows, these are the ids of
+        the words to predict.
     """
 
     output: torch.Tensor

@@ -12,7 +12,8 @@ class SampledLoss(torch.autograd.Function):
     Computes the negative log-likelihood of each target, shape (tokens,), by a softmax over it and
     sampled classes. The logits are overwritten by values for the gradient, so there is only one
     tensor of shape (tokens, samples), in the dtype of the product. `target` has the logit of each
-    target in float32, and `drawn` its index among the samples, or -1: such a target counts once.
+    target in float32, and `drawn` its index among the samples, or -1. A target among the samples
+    counts once.
     """
 
     @staticmethod

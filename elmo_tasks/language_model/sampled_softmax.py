@@ -16,10 +16,10 @@ _LOGITS_AT_A_TIME = 1 << 21
 
 class SampledSoftmax(torch.nn.Module):
     """
-    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1), in training over
-    the target and a sample of words, drawn log-uniformly without replacement by process 0 for all.
-    The logarithm of each word's expected count in the sample is subtracted from its logit, as in
-    TensorFlow's `sampled_softmax_loss` (Jean et al. 2015).
+    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). In training, it
+    is over the target and a sample of words, which process 0 draws for all processes, log-uniformly
+    and without replacement. The logarithm of each word's expected count in the sample is subtracted
+    from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al. 2015).
 
     # Parameters
 

@@ -30,7 +30,9 @@ class SentenceTensors:
         }
 
     def windows(self, windows: list[Window]) -> TextFieldTensors:
-        """As for sentences, with the word ids of the tokens to predict, named `targets`."""
+        """
+        Returns char ids of the tokens to read, and word ids, as `targets`, of those to predict.
+        """
         read = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]
         return {

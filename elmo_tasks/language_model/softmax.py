@@ -21,8 +21,8 @@ class LeftOut(NamedTuple):
     # Parameters
 
     bias: A scalar: the log-sum-exp of the classes' biases.
-    mean, covariance: Shapes (dim,) and (dim, dim): of the rows of the weights, each weighted by the
-        exponential of its bias.
+    mean, covariance: Shapes (dim,) and (dim, dim): the mean and the covariance of the rows of the
+        weights, where a row is weighted by the exponential of its bias.
     """
 
     bias: torch.Tensor

@@ -24,7 +24,8 @@ _DTYPES = {"weight": torch.int8}
 def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> None:
     """
     Writes a softmax of 8 bits to a folder: `softmax.safetensors`, and its words, one on each line,
-    to `softmax_words.txt`. `read_softmax` refuses any other biLM than this one.
+    to `softmax_words.txt`. `read_softmax` refuses any biLM but `bilm`, which must have been read
+    from its files in the folder.
     """
     from safetensors.torch import save
 

@@ -28,11 +28,12 @@ class VectorStart(TrainerCallback):
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
     the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
     the vectors become the rows of these words in the softmax. While the language model trains, the
-    CNN goes on learning the vectors, which it would forget. A biLM that reads words begins with the
-    vectors in its table.
+    CNN goes on learning the vectors, which it would forget otherwise. A biLM that reads words
+    begins with the vectors in its table.
 
     The vectors are standardized. If they are wider than the biLM's projection, their principal
-    components are used. A recovered training skips the start. Archives do not need the file.
+    components are used; if narrower, the other dimensions of the biLM stay as they are. A recovered
+    training skips the start. Archives do not need the file.
 
     Registered as a `TrainerCallback` with name "elmo_vector_start".
 
@@ -42,8 +43,8 @@ class VectorStart(TrainerCallback):
         like GloVe's, in any form that AllenNLP's `EmbeddingsTextFile` opens.
     num_batches (default `3000`): Number of batches of 512 words that the character CNN learns from
         at the start. With 0, for a biLM that is trained already, CNN and softmax begin as they are.
-    weight (default `1.0`): The weight of the vectors' mean squared error, which is 1 for zeros, in
-        the loss of each later batch.
+    weight (default `1.0`): The weight of the vectors' mean squared error in the loss of each later
+        batch; vectors of zeros have an error of 1. With 0, the CNN learns them only at the start.
     num_words (default `256`): The number of words that are drawn for each later batch.
     max_words (default `200_000`): The most words that are read from the file.
     """
@@ -107,7 +108,9 @@ def begin_table(table: WordTable, fit: VectorFit) -> None:
 
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
-    """Sets the rows of words that, also in lower case, have a vector. Returns their number."""
+    """
+    Sets the row of each word that has a vector, for itself or its lower case. Returns their number.
+    """
     rows = {word: row for row, word in enumerate(words.words)}
     known = [
         (index - 1, rows.get(word, rows.get(word.lower())))

@@ -19,8 +19,8 @@ class WindowLoader(CorpusLoader):
     batch, as the paper's does (section 3.4 and bilm-tf). A row goes on where the same row of the
     previous batch ended. The backward direction reads each sentence from its end and, in a
     training, has its own order of sentences. As in bilm-tf, a direction only reads the near
-    boundary of a sentence, and only predicts the far one. Shuffled text loses its last windows if
-    they are not full.
+    boundary of a sentence, and only predicts the far one. Shuffled text is read without its last
+    windows if they are not full.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

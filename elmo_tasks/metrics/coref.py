@@ -96,7 +96,7 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
 def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
     """
     Returns a sum over all mentions of `clusters`, and their number. Each mention adds the share of
-    its cluster in `clusters` that is also in its cluster in `others`.
+    its cluster that its cluster in `others` has too.
     """
     owners = _owners(others)
     correct = 0.0

@@ -84,7 +84,7 @@ class Bcn(Classifier):
 
         # Returns
 
-        The outputs of `Classifier`; `tokens`, if metadata is given.
+        The outputs of `Classifier.classified`; `tokens`, if metadata is given.
         """
         (text,) = self.text_embedder(tokens)
         # Shape: (batch, length, encoder width)

@@ -122,10 +122,10 @@ class CorefResolver(Model):
         # Returns
 
         For each document: `spans`, of shape (mentions, 2), the first word of each kept span and the
-        word after its last; `antecedents` and `probabilities`, of shape (mentions,), the index of
-        the most probable antecedent, or -1 for none. If all gold clusters are given, the scalar
-        `loss`: -log of the summed probability of a mention's gold antecedents, summed over mentions
-        and averaged over documents.
+        word after its last; `antecedents`, of shape (mentions,), the index of the most probable
+        antecedent, or -1 for none; and `probabilities`, of shape (mentions,), of these choices. If
+        all gold clusters are given, the scalar `loss`: -log of the summed probability of a
+        mention's gold antecedents, summed over mentions and averaged over documents.
         """
         runs = [self._run(about) for about in metadata]
         words = self._encode(tokens, runs)
@@ -149,7 +149,7 @@ class CorefResolver(Model):
         return {**output_dict, "clusters": _clusters(output_dict)}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """Returns the scores of CoNLL-2012; in training, of the sentences that were read."""
+        """Returns the scores of `CorefMetric`; in training, of the sentences that were read."""
         return {**self.coref.get_metric(reset), **self.text_embedder.mix_metrics()}
 
     def _run(self, about: dict[str, Any]) -> DocumentRun:

@@ -84,9 +84,9 @@ class Esim(Classifier):
 
         # Returns
 
-        The outputs of `Classifier`; `premise_attention`, of shape (batch, premise length,
-        hypothesis length), whose last axis sums to 1; `hypothesis_attention`, of shape (batch,
-        hypothesis length, premise length), likewise; the fields of the metadata, if given.
+        The outputs of `Classifier.classified`; `premise_attention`, of shape (batch, premise
+        length, hypothesis length), whose last axis sums to 1; `hypothesis_attention`, of shape
+        (batch, hypothesis length, premise length), likewise; the fields of the metadata, if given.
         """
         texts = self.text_embedder(premise, hypothesis)
         masks = [text.mask for text in texts]
@@ -114,7 +114,9 @@ class Esim(Classifier):
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """Cuts the padding off the attention, too, if the words are known."""
+        """
+        Adds what `Classifier` does, and cuts the padding off the attention if the words are known.
+        """
         return {**super().make_output_human_readable(output_dict), **_cut(output_dict)}
 
     def _encode(self, texts: Sequence[EmbeddedText]) -> list[torch.Tensor]:

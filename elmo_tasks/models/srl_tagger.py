@@ -75,7 +75,8 @@ class SrlTagger(Tagger):
 
         `logits`, of shape (batch, length, tags); `mask` and `best_tags` (the best sequence that BIO
         allows), both of shape (batch, length); `tokens` and `predicate`, if metadata is given; the
-        scalar `loss`, if tags are given: the mean over the tokens, and then over the batch.
+        scalar `loss`, if tags are given: the negative log-likelihood of a tag, averaged over the
+        tokens of a sentence and then over the batch.
         """
         (text,) = self.text_embedder(tokens)
         marks = torch.zeros_like(text.mask, dtype=torch.long).scatter(1, predicate, 1)

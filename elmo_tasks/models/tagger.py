@@ -26,7 +26,7 @@ class Tagger(Model):
         ]
 
     def metrics_of(self, scores: dict[str, float]) -> dict[str, float]:
-        """Adds the mixes to the scores of spans, which are of each type in evaluation alone."""
+        """Adds the mixes to the scores of spans. In training, leaves out those of single types."""
         if self.training:
             scores = {name: value for name, value in scores.items() if name.endswith("-overall")}
         return {**scores, **self.text_embedder.mix_metrics()}

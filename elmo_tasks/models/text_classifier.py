@@ -92,7 +92,7 @@ class TextClassifier(Classifier):
 
         # Returns
 
-        The outputs of `Classifier`; `tokens`, the words of the first text.
+        The outputs of `Classifier.classified`; `tokens`, the words of the first text.
         """
         texts = [tokens] if second is None else [tokens, second]
         vectors = [
@@ -119,7 +119,10 @@ class TextClassifier(Classifier):
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """If texts may have several labels, `labels` are in place of `label`, by probability."""
+        """
+        Adds what `Classifier` does. If texts may have several labels, `labels`, the most probable
+        first, take the place of `label`.
+        """
         answer = super().make_output_human_readable(output_dict)
         if self.several:
             del answer["label"]

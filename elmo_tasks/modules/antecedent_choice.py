@@ -11,7 +11,7 @@ from elmo_tasks.readers.coref_file import Span
 class CorefMention(NamedTuple):
     """
     A mention of a cluster: the document's `words[start:end]`, the index of its antecedent in the
-    cluster, and the antecedent's probability. The first mention has none of the latter two.
+    cluster, and the antecedent's probability. The last two are `None` for the first mention.
     """
 
     start: int

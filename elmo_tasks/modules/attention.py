@@ -59,7 +59,8 @@ class BidirectionalAttention(torch.nn.Module):
         # Parameters
 
         p, q: Shapes (batch, passage length, dim) and (batch, question length, dim).
-        p_mask, q_mask (`torch.BoolTensor`): Their first two dimensions.
+        p_mask, q_mask (`torch.BoolTensor`): Shapes (batch, passage length) and (batch, question
+            length).
 
         # Returns
 
@@ -96,7 +97,7 @@ class SelfAttention(torch.nn.Module):
         self.null_logit = torch.nn.Parameter(torch.tensor([null_logit]))
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Returns shape (batch, length, dim), as x has; the mask has shape (batch, length)."""
+        """Maps x to the same shape (batch, length, dim). The mask has shape (batch, length)."""
         rows = x.size(1) if torch.is_grad_enabled() else max(1, _MAX_SCORES // mask.numel())
         starts = range(0, x.size(1), rows)
         return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)

@@ -63,8 +63,8 @@ def sentence_batches(
 ) -> Iterator[TextFieldTensors]:
     """
     Yields the sentences of all runs in their order, in batches of at most `max_tokens` tokens,
-    padding included. A longer sentence is a batch of its own. `tokens` have the words of a document
-    in each row, and the row has a run.
+    padding included. A longer sentence is a batch of its own. Each row of `tokens` has the words of
+    a document, of which its run has the sentences to read.
     """
     # Shape: (words of all runs, ...)
     words = {

@@ -8,7 +8,7 @@ from torch.nn.functional import embedding_bag
 def candidate_spans(lengths: Sequence[int], max_width: int) -> torch.Tensor:
     """
     Returns the first and the last word of each span that lies within a sentence and has at most
-    `max_width` words: shape (spans, 2), sorted. `lengths` are those of the sentences.
+    `max_width` words: shape (spans, 2), sorted. `lengths` has the number of words of each sentence.
     """
     sizes = torch.tensor(lengths)
     # Shape: (words,), for each word the word after its sentence
@@ -61,8 +61,8 @@ class SpanRepresentation(torch.nn.Module):
 
     x_dim, h_dim: Widths of a word's vector and of the output of the encoder.
     max_width: The number of words in the longest span.
-    width_dim, dropout (default `0.0`): Width of the embedding of a span's number of words, and
-        dropout on it.
+    width_dim: Width of the embedding of a span's number of words.
+    dropout (default `0.0`): Applied to that embedding.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return self.words.get_output_dim() + self._place_dim(self.input_mix)
 
     def get_elmo_dim(self) -> int:
-        """Returns the width that `extend` adds."""
+        """Returns the width that `EmbeddedText.extend` adds."""
         return self._place_dim(self.output_mix)
 
     def mixes(self) -> dict[str, ElmoMix]:

@@ -53,7 +53,11 @@ class Found(NamedTuple):
 
 
 def look(args: argparse.Namespace) -> tuple[Path, Found]:
-    """Returns the path for a config that trains on a file of data, and what was found in it."""
+    """
+    Returns the path for a config that trains on a file of data, and what was found in it. Raises
+    `ConfigurationError` if the file has no fitting columns or too few rows, or the folder of the
+    parts exists already.
+    """
     reader: DatasetReader
     path = args.file
     if args.task == "classify":

@@ -34,8 +34,8 @@ Train = Callable[[dict[str, Any], Path], Any]
 
 def is_own(config: dict[str, Any]) -> bool:
     """
-    Returns whether a config is of `classify` or `tag`, the tasks for a user's own data, and names
-    the metric that chooses the best epoch.
+    Returns whether a config is of `classify` or `tag`, the tasks for a user's own data, and has the
+    name of the metric that chooses the best epoch.
     """
     return (
         config.get("dataset_reader", {}).get("type") in READERS

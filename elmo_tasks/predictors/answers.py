@@ -18,7 +18,10 @@ def as_json(answer: JsonDict) -> str:
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """Puts further fields before those of an answer; `input_NAME` if the answer has the name."""
+    """
+    Puts further fields before those of an answer. If the answer has a field of the same name, the
+    further field becomes `input_NAME`.
+    """
     renamed: JsonDict = {}
     for name, value in fields.items():
         renamed[unlike(name, answer.keys() | renamed.keys())] = value

@@ -81,7 +81,7 @@ class ClassifyPredictor(LabelPredictor):
 
 
 def _cut(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
-    """Cuts words like the sentences. If there are fewer words, they become one sentence."""
+    """Cuts words into as many as each sentence has. Fewer words become one sentence."""
     if len(words) < sum(map(len, sentences)):
         return [words]
     rest = iter(words)

@@ -20,7 +20,8 @@ class ElmoEvaluator(SimpleEvaluator):
     """
     Evaluates as AllenNLP's evaluator does. If the model's predictor has a `task`, a second pass
     over the data writes the predictions: a line for each instance, in the order of the data file,
-    with the answer that `elmo-tasks predict` gives. Otherwise AllenNLP writes one for each batch.
+    with the answer that `elmo-tasks predict` gives. Otherwise AllenNLP writes a line for each
+    batch.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
     config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.

@@ -23,7 +23,10 @@ class Text(NamedTuple):
         return cls(" ".join(token.ensure_text() for token in tokens), tokens)
 
     def span(self, first: int, stop: int) -> JsonDict:
-        """Returns the tokens `first` to `stop - 1` in the form of an answer."""
+        """
+        Returns the tokens `first` to `stop - 1` as fields of an answer: their `text`, and `tokens`
+        and `characters`, each a start and an exclusive end.
+        """
         start, end = self.tokens[first].idx, self.tokens[stop - 1].idx_end
         return {"text": self.text[start:end], "tokens": [first, stop], "characters": [start, end]}
 
@@ -48,7 +51,10 @@ def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> Text:
 
 
 def given_words(inputs: Any) -> list[str] | None:
-    """Returns the words of `{"tokens": ["one", "word", "each"]}`, or `None` without tokens."""
+    """
+    Returns the words of `{"tokens": ["one", "word", "each"]}`, or `None` without tokens. Raises
+    `ValueError` if the tokens are no words.
+    """
     if not isinstance(inputs, dict) or "tokens" not in inputs:
         return None
     words = inputs["tokens"]

@@ -12,9 +12,9 @@ from elmo_tasks.predictors.text_predictor import TextPredictor
 class LabelPredictor(TextPredictor):
     """
     The base class of predictors of a label for one text or several. An answer has `label`, the most
-    probable one, and the `probabilities` of all by name. If a text may have several labels, it has
-    `labels`, those with 0.5 or more. In text, an answer is each label with its probability, and the
-    tokens of each text.
+    probable one, and the `probabilities` of all by name. If a text may have several labels, an
+    answer has `labels`, those with a probability of 0.5 or more. In text, an answer is each label
+    with its probability, and the tokens of each text.
     """
 
     # The outputs of the model with the tokens of each text.

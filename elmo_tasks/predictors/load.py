@@ -44,7 +44,7 @@ class LoadedModel:
 
     def predict(self, inputs: Any = None, batch_size: int = 32, **texts: Any) -> Any:
         """
-        Answers one input or several, of which no answer depends on the others.
+        Answers one input or several. The answer to an input does not depend on the others.
 
         # Parameters
 

@@ -29,8 +29,8 @@ class NerPredictor(TextPredictor):
     top_k (default `0`): Number of the best sequences of tags to give as `paths`, the best first,
         each with `tags`, `entities` and a `probability`.
 
-    In text, an answer is `[PER John Smith] lives in [LOC New York].`, or with `top_k` such a line
-    for each path behind its probability.
+    In text, an answer is a line such as `[PER John Smith] lives in [LOC New York].`; with `top_k`,
+    one for each path, after its probability.
     """
 
     _model: CrfTagger

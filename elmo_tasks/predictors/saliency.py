@@ -15,7 +15,8 @@ def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
     """
     Says how much each word matters for a model's answer: the gradient of the answer's loss times
     all that the model knows of the word, [x_k; ELMo_k], as a share of all words of the text.
-    AllenNLP 2.10.1's `SimpleGradient` multiplies the gradient of each word by the first's vector.
+    AllenNLP 2.10.1's `SimpleGradient` means the same, but multiplies the gradient of each word by
+    the vector of the first word.
 
     # Returns
 

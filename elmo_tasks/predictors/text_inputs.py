@@ -85,7 +85,10 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
 
 
 def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]:
-    """Yields sentences in CoNLL-U, in the columns of the model's dataset reader, or in one."""
+    """
+    Yields the sentences of CoNLL-U, or of a file with the columns of the model's dataset reader or
+    one column.
+    """
     if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(
             f"{_STDIN if path == '-' else path} is in columns: `predict` reads columns only from a "

@@ -40,7 +40,8 @@ class TextPredictor(Predictor):
     # Parameters
 
     frozen (default `True`): Whether the model is put into evaluation mode.
-    format: `json`, or `text` for people. By default `predict` answers inputs in JSON as JSON.
+    format: `json`, or `text` for people. By default `elmo-tasks predict` answers inputs in JSON as
+        JSON, and others as text.
     column: The column of a table with the texts; by default `text`, or the name of the input.
     split (default `False`): Whether spaCy's sentencizer cuts a line of plain text, or a field of a
         table, into sentences. Each sentence then has an answer of its own.

@@ -53,7 +53,7 @@ class Published(NamedTuple):
     """
     What `publish` wrote: files of `num_bytes` in all, with a vocabulary of `num_words`. `bilms` has
     the known name and the fingerprint of each omitted biLM, by its name in the model; `kept` has
-    the names in the model of those whose weights were written.
+    the names in the model of the biLMs whose weights were written.
     """
 
     num_bytes: int

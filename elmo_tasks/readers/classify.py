@@ -98,8 +98,8 @@ class ClassifyReader(TextReader):
         origin: str = "",
     ) -> Instance:
         """
-        Makes an instance of the sentences of each text. Raises `ValueError` if a text has none.
-        `origin` is the beginning of an error message: the file and the line.
+        Makes an instance of the sentences of each text. Raises `ValueError` if a text has no
+        sentence. `origin` is the beginning of an error message: the file and the line.
         """
         if not all(texts):
             raise ValueError("a text must have at least one word")

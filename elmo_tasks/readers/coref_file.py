@@ -62,8 +62,9 @@ def read_coref(
 
     # Raises
 
-    `ValueError`, which names file and line: There is no document, a document is empty or does not
-        end, a line is outside of the documents or has other columns, or a mention is wrong.
+    `ValueError`: There is no document, a document is empty or does not end, a line is outside of
+        the documents or has another number of columns, or, without `skip_wrong`, a mention is
+        wrong. The message names file and line.
     """
     found = False
     for document in _documents(file_path):

@@ -15,8 +15,8 @@ _SYNONYMS = {"E": "L", "S": "U"}
 
 class Entity(NamedTuple):
     """
-    A named entity, `tokens[start:end]` of a sentence, or an argument of a predicate. Its type is
-    such as PER, or a role such as ARG0; empty if the tags have no types.
+    A named entity of a sentence, or an argument of a predicate: `tokens[start:end]`. The type, such
+    as PER, or the role, such as ARG0, is empty if the tags have no types.
     """
 
     type: str
@@ -38,10 +38,11 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
     # Parameters
 
-    tags: A tag for each token: `O`, or a prefix, a hyphen and a type; or the prefix alone. scheme:
-    `IOB1`, `BIO` or `BIOUL`, for BIOES too. By default B and I are accepted in any order and
-        read by the rules of conlleval: a B begins an entity, and so does an I unless the tag before
-        it has the same type. Raises `TagError` if the scheme does not allow the tags.
+    tags: A tag for each token: `O`, or a prefix, a hyphen and a type; or the prefix alone.
+    scheme: `IOB1`, `BIO` or `BIOUL`, which accepts BIOES too. By default B and I are accepted in
+        any order and read by the rules of conlleval: a B begins an entity, and so does an I unless
+        the tag before it has the same type. Raises `TagError` if the scheme does not allow the
+        tags.
     """
     begun: list[tuple[str, int]] = []
     ends: list[int] = []

@@ -69,8 +69,8 @@ class CharIdsIndexer(TokenIndexer):
 class WordIdIndexer(SingleIdTokenIndexer):
     """
     AllenNLP's `single_id`, except that the word `@@PADDING@@`, the name of padding in a vocabulary,
-    gets the id of unknown words, not that of padding, with which models would leave it out of the
-    text. Our readers use it wherever a config has a "single_id".
+    gets the id of unknown words. With the id of padding, models would leave it out of the text. Our
+    readers use it wherever a config has a "single_id".
     """
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:

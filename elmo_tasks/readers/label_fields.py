@@ -36,7 +36,9 @@ class KnownLabelField(LabelField):
 
 
 class KnownLabelsField(MultiLabelField):
-    """Any number of labels, each known as that of `KnownLabelField`."""
+    """
+    Any number of labels. A label that the training data lacks is an error, as in `KnownLabelField`.
+    """
 
     def __init__(self, labels: Sequence[str], namespace: str, origin: str) -> None:
         super().__init__(labels, label_namespace=namespace)
@@ -75,8 +77,8 @@ class TagsField(SequenceLabelField):
     # Parameters
 
     scheme: `BIO` or `BIOUL` for tags of spans. A vocabulary then has all tags of the scheme for
-        each type that occurs, even if no entity of the training data had three tokens. By default
-        any tag may follow any other.
+        each type that occurs, such as I-PER, even if no entity of the training data has three
+        tokens. Without a scheme, any tag may follow any other.
     origin: The file and the line of the first tag. With it, a tag that the vocabulary lacks is an
         error with file and line. By default such a tag is `UNKNOWN`, because data for validation
         may have rare tags or roles that the training data lacks.

@@ -46,8 +46,8 @@ class PredicateWords:
     """
     Decides which words of raw text count as predicates, whatever their neighbours are. A word in
     one of `PredicateField`'s two lists counts as the list says. Any other word counts as a
-    predicate if most of the listed words with the same last three letters are predicates; but if
-    the vocabulary lacks the list of words that are none, it does not.
+    predicate if most of the listed words with the same last three letters are predicates. If the
+    vocabulary lacks the list of words that are no predicates, no other word counts as one.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:

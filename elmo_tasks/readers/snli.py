@@ -70,8 +70,8 @@ class SnliReader(TextReader):
         self, premise: list[Token], hypothesis: list[Token], label: str | None = None
     ) -> Instance:
         """
-        Makes an instance of two texts of at least one token, with the label `entailment`, `neutral`
-        or `contradiction`.
+        Makes an instance of two texts of at least one token each, with the label `entailment`,
+        `neutral` or `contradiction`.
         """
         texts = {"premise": premise, "hypothesis": hypothesis}
         fields: dict[str, Field] = {}

@@ -21,9 +21,10 @@ logger = logging.getLogger(__name__)
 class SquadReader(TextReader):
     """
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
-    question are the first and the last token that overlap its answer, of several the most frequent
-    one. Questions that version 2.0 marks as impossible are left out. At the end, the reader logs
-    how many questions were left out and why, and how many answers are not whole tokens.
+    question are the first and the last token that overlap its answer; of several answers, the most
+    frequent one counts. Questions that version 2.0 marks as impossible are left out. At the end,
+    the reader logs how many questions were left out and why, and how many answers are not whole
+    tokens.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 

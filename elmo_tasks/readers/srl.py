@@ -128,8 +128,9 @@ def read_srl(
 
     # Raises
 
-    `ValueError`, which names file and line: There is no sentence or no predicate, a line has other
-        columns than its sentence, columns of roles than predicates, or brackets do not fit.
+    `ValueError`: There is no sentence or no predicate, the lines of a sentence differ in their
+        number of columns, a sentence has more or fewer columns of roles than predicates, or
+        brackets are unbalanced or overlap. The message names file and line.
     """
     num_sentences = num_predicates = 0
     for record in read_records(file_path, "columns", columns):

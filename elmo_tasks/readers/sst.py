@@ -68,7 +68,7 @@ class SstReader(TextReader):
                     yield self.text_to_instance(tokens[node.start : node.end], label)
 
     def text_to_instance(self, tokens: list[Token], label: str | None = None) -> Instance:
-        """Makes an instance of at least one token and the name of its class."""
+        """Makes an instance of at least one token. The label is the name of a class."""
         if not tokens:
             raise ValueError("a sentence must have at least one token")
         fields: dict[str, Field] = {

@@ -36,8 +36,9 @@ class TagReader(TextReader):
         file is read as BIOUL or BIOES if one of its tags marks an end, and otherwise by conlleval's
         rules, which fit IOB1 and BIO.
     columns (default `['word', 'tag']`): Names of all columns of files in columns, among them
-    `word`. token_indexers: By default word ids under the name `tokens`. language (default `'en'`):
-    spaCy's code of the language. Its rules cut raw text into words.
+        `word`.
+    token_indexers: By default word ids under the name `tokens`.
+    language (default `'en'`): spaCy's code of the language. Its rules cut raw text into words.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class TagReader(TextReader):
         columns (default `['word', 'pos', 'chunk', 'ner']`)
         tag_column (default `'ner'`): The column with the tags to learn.
         file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (for BIOES too),
-            by default as for `elmo_tag`. Any other tag is an error.
+            by default as for `elmo_tag`. A tag that the scheme does not allow is an error.
         scheme (default `'BIOUL'`): The scheme of the tags to learn: `BIO` or `BIOUL`.
         token_indexers: By default word ids under the name `tokens`.
         tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.

@@ -42,10 +42,10 @@ def read_tagged(
       an exclusive end: `{"start": ..., "end": ..., "label": ...}` or `[start, end, label]`;
     - any other file: columns, as `sentence_columns` reads them.
 
-    `columns` are those of the last, `tokenize` cuts a `text` into tokens with offsets, and `kind`
-    is `conllu`, `json` or `columns`, by default what the file's name says. Raises
-    `ConfigurationError` if there is no such column, and `ValueError` with file and line if a line
-    cannot be read, or a span does not begin and end with a token.
+    `columns` names all columns of the last kind of file, `tokenize` cuts a `text` into tokens with
+    offsets, and `kind` is `conllu`, `json` or `columns`, by default what the file's name says.
+    Raises `ConfigurationError` if there is no such column, and `ValueError` with file and line if a
+    line cannot be read, or a span does not begin and end with a token.
     """
     kind = kind or kind_of(path)
     if kind == "json":

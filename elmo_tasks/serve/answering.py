@@ -21,7 +21,10 @@ _GONE = Response(status_code=499)
 
 
 class Limits(NamedTuple):
-    """The most bytes and words of a request, requests that wait, and seconds to send one."""
+    """
+    The most bytes and words of a request, the most requests that wait for an answer, and the
+    seconds in which a client must have sent a request.
+    """
 
     max_bytes: int = 256 * 1024
     max_words: int = 5000

@@ -58,8 +58,9 @@ SENSES = Task(
 
 def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
-    Compares the occurrences of a word, in either case: `{"word": "play", "text": "raw text, a
-    sentence a line"}`. Raises `ValueError` for another input, and if the text lacks the word.
+    Compares the occurrences of a word in each layer of a biLM. Upper and lower case count as equal.
+    The input is `{"word": "play", "text": "raw text, a sentence a line"}`. Raises `ValueError` for
+    another input, and if the text lacks the word.
 
     # Returns
 

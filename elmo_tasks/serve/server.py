@@ -45,7 +45,7 @@ def is_loopback(listening: socket.socket) -> bool:
 
 
 def make_server(app: ASGIApp, limits: Limits = Limits()) -> uvicorn.Server:
-    """Makes the server of an application, whose `run(sockets=[...])` runs until it is stopped."""
+    """Makes the server of an application. Its `run(sockets=[...])` runs until it is stopped."""
     config = uvicorn.Config(
         app,
         ws="none",

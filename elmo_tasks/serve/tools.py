@@ -59,8 +59,9 @@ def layer_cosines(
     sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any
 ) -> dict[str, Any]:
     """
-    Computes the cosines between the words of a sentence (see `sentence_input`) in each layer.
-    Returns `tokens`, `layers` (their names) and `cosines` (shape (layers, tokens, tokens)).
+    Computes the cosines between the words of a sentence (see `sentence_input`), of at most 100
+    tokens, in each layer. Returns `tokens`, `layers` (their names) and `cosines` (shape (layers,
+    tokens, tokens)).
     """
     words = _words_of(inputs, _MAX_LAYER_TOKENS, tokenize)
     (layers,) = sentence_layers([words])
@@ -76,9 +77,10 @@ def layer_cosines(
 
 def word_bits(model: LanguageModel, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
-    Returns the `tokens` of a sentence (see `sentence_input`), `known` (whether each is a word of
-    the softmax), `forward` and `backward` (the bits of each), and `likely`: the five most probable
-    words in the place of each with their probabilities, for `forward`, `backward` and `both`.
+    Returns the `tokens` of a sentence (see `sentence_input`) of at most 50 tokens, `known` (whether
+    each is a word of the softmax), `forward` and `backward` (the bits of each), and `likely`: the
+    five most probable words in the place of each with their probabilities, for `forward`,
+    `backward` and `both`.
     """
     words = _words_of(inputs, _MAX_WORD_TOKENS, tokenize)
     [score] = model.score([words])

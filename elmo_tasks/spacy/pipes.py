@@ -140,7 +140,7 @@ class ModelPipe(BatchedPipe):
             yield sentence.doc, sentence.indices, answer
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Returns the archive of the model. That of a folder without one is made first."""
+        """Returns the archive of the model. If its folder has none, the archive is made first."""
         if self._archive is not None:
             return self._archive
         path = model_path(self._model)

@@ -19,8 +19,8 @@ class ElmoCheckpointer(Checkpointer):
     """
     AllenNLP's checkpointer, safe for trainings that are killed at any moment. Each of the two files
     of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored, and
-    removed when the training is recovered. Of several processes, the first saves, by its own clock,
-    and sends its checkpoint to the others.
+    removed when the training is recovered. Of several processes, process 0 saves, by its own clock,
+    and sends its checkpoint to the others when the training is recovered.
 
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
     `Checkpointer`.
@@ -41,7 +41,7 @@ class ElmoCheckpointer(Checkpointer):
         done = num_epochs_completed, num_batches_in_epoch_completed
         saved = super().maybe_save_checkpoint(trainer, *done)
         if saved:
-            # AllenNLP records a save in the writing process alone.
+            # AllenNLP records a save only in the process that writes it.
             self._last_save_num_epochs_completed = num_epochs_completed
             self._last_save_num_batches_in_epoch_completed = num_batches_in_epoch_completed
         return saved

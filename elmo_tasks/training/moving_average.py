@@ -13,8 +13,8 @@ VALIDATIONS = ("average", "raw")
 class FixedMovingAverage(MovingAverage):
     """
     An exponential moving average of the trained weights. Its decay is the same from the first batch
-    on; that of AllenNLP's average increases. Checkpoints contain the averages, by the names of the
-    weights. The best weights that a training keeps are averages.
+    on; AllenNLP's average increases its decay. Checkpoints contain the averages, by the names of
+    the weights. The best weights that a training keeps are averages.
 
     Registered as a `MovingAverage` with name "elmo_exponential".
 

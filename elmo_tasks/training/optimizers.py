@@ -57,7 +57,7 @@ class FusedDenseSparseAdam(DenseSparseAdam):
         return loss
 
     def _update(self, weights: list[torch.Tensor], step: int, group: dict[str, Any]) -> None:
-        """Updates weights with dense gradients, which must have been updated equally often."""
+        """Updates weights with dense gradients. All must have been updated equally often."""
         beta1, beta2 = group["betas"]
         states = [self.state[weight] for weight in weights]
         torch._fused_adam_(

@@ -102,8 +102,8 @@ class Recovery(TrainerCallback):
 
     def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
         """
-        Completes the training metrics of a resumed epoch with the losses before the interruption,
-        which AllenNLP leaves out, as it does all metrics if no batch was left.
+        Completes the training metrics of a resumed epoch. AllenNLP leaves out the losses of batches
+        before the interruption, and all metrics if no batch was left.
         """
         model, num_batches = self._trainer.model, self._trainer._batches_in_epoch_completed
         has_penalty = model.get_regularization_penalty() is not None
@@ -192,7 +192,7 @@ def get_random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Sets all random generators; those of GPUs only if there are as many GPUs as then."""
+    """Sets all random generators; those of GPUs only if there are as many GPUs as before."""
     random.setstate(state["python"])
     numpy.random.set_state(state["numpy"])
     torch.set_rng_state(state["torch"])

@@ -14,7 +14,7 @@ class SharedDataLoader(MultiProcessDataLoader):
     """
     AllenNLP's `multiprocess` data loader. In distributed training, AllenNLP ends an epoch as soon
     as one process has no more batches, and drops those of the others. After `share`, a process with
-    fewer batches halves its largest ones instead, which needs all instances in memory.
+    fewer batches halves its largest ones instead. This needs all instances in memory.
     """
 
     collate_fn: Any

@@ -64,9 +64,10 @@ class SharedModel(DdpWrappedModel):
 def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> None:
     """
     Scales the loss of this process's batch in place, without the penalty `reg_loss`, so that the
-    mean over the processes equals the loss of all their batches together. A loss is the sum over
-    the instances if the model has `loss_is_sum`, or the mean over the `num_tokens` of the outputs
-    or, without them, over the instances. `num_tokens` becomes that of all processes.
+    mean over the processes equals the loss of all their batches together. The loss of a model is
+    its sum over the instances if it has `loss_is_sum`. Otherwise it is the mean over the
+    `num_tokens` of the outputs or, if they have none, over the instances. `num_tokens` becomes that
+    of all processes.
     """
     if getattr(model, "loss_is_sum", False):
         scale = float(rank().num_processes)

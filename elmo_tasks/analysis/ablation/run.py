@@ -91,8 +91,9 @@ class Result(NamedTuple):
 
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
-    Returns the validation metric, the first of several, that chooses the best epoch of every run,
-    with its sign. Raises `ConfigurationError` if the runs cannot be compared by one.
+    Returns the validation metric that chooses the best epoch of every run, with its sign; of
+    several metrics, the first. Raises `ConfigurationError` if the runs have different ones, or a
+    run has no trainer or no validation data.
     """
     metrics = set()
     for run, config in configs.items():

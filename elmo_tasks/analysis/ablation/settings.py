@@ -34,7 +34,10 @@ class Settings(NamedTuple):
     overrides: str = ""
 
     def choose(self, names: Sequence[str]) -> list[str]:
-        """Returns `names` without repetitions, if they all exist."""
+        """
+        Returns `names` without repetitions. Raises `ConfigurationError` if there are none, or one
+        does not exist.
+        """
         known = sorted(path.stem for path in self.configs.glob("*.jsonnet"))
         if not known:
             files = self.configs.parent.glob("*/*.jsonnet")
@@ -53,7 +56,10 @@ class Settings(NamedTuple):
         return list(dict.fromkeys(names))
 
     def evaluate(self, run: Run) -> dict[str, Any]:
-        """Returns the config of a run, as AllenNLP reads it."""
+        """
+        Returns the config of a run, as AllenNLP reads it. Raises `ConfigurationError` if a changed
+        field does not exist or jsonnet cannot evaluate the config.
+        """
         file = self.configs / f"{run.variant}.jsonnet"
         target = json.dumps(os.path.realpath(file))
         fields = {**self.changes, **dict.fromkeys(SEEDS, run.seed)}
@@ -119,7 +125,10 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
 
 
 def parse_change(text: str) -> tuple[str, Any]:
-    """Returns a field and its value from `FIELD=VALUE`, where `VALUE` is jsonnet."""
+    """
+    Returns a field and its value from `FIELD=VALUE`, where `VALUE` is jsonnet. Raises `ValueError`
+    if the text has another form.
+    """
     field, separator, value = text.partition("=")
     if not separator or not re.fullmatch(r"[A-Za-z_]\w*", field):
         raise ValueError(f"expected FIELD=VALUE, such as hidden_dim=150, but got {text!r}")

@@ -13,8 +13,8 @@ NO_ANSWERS = "the data has no gold answers to compare with"
 class Claim(NamedTuple):
     """
     A model's statement, which is right or wrong: a class, an entity, an answer, a semantic role or
-    a link between two mentions. `confidence` is its probability. A person reads the `text` with it,
-    by default that of the case.
+    a link between two mentions. `confidence` is the probability that the model gives it. A person
+    reads it with `text`, by default the text of the case.
     """
 
     predicted: str
@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
     # Parameters
 
-    counts: Precision and recall are equal for classes and answers.
+    counts: The counts of the score. Precision and recall are equal for classes and answers.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or
         the expected links.

@@ -44,8 +44,8 @@ def paired_bootstrap(
     # Returns
 
     `difference`, the score of the first model minus that of the second; `low` and `high`, the ends
-    of its 95 % interval; and `p_value`, the share of resamples whose difference is at least
-    `|difference|` away from `difference`.
+    of its 95 % interval; and `p_value`, the share of resamples whose difference deviates from
+    `difference` by `|difference|` or more.
     """
     # Shape: (cases, 2 models, measures, 4)
     counts = numpy.array(
@@ -75,7 +75,9 @@ def _differences(sums: numpy.ndarray) -> numpy.ndarray:
 
 
 def _better(mine: Sequence[Case], others: Sequence[Case], sign: int) -> list[dict[str, Any]]:
-    """Returns the cases in which the model is better, or with -1 worse, the clearest first."""
+    """
+    Returns the cases in which the model is better, or with the sign -1 worse, the clearest first.
+    """
     pairs = [(sign * (one.score - other.score), one, other) for one, other in zip(mine, others)]
     return [
         {

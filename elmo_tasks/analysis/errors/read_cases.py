@@ -20,7 +20,7 @@ _GROUP = 32
 class Judged(NamedTuple):
     """
     The cases of a data set. `kind` is a key of `JUDGES`, and `metric` the name of the score.
-    Reports show the classes in their order here.
+    Reports show the classes in the order of `classes`.
     """
 
     kind: str

@@ -29,7 +29,8 @@ def error_report(
     # Parameters
 
     model, data: The names of the model and of the data.
-    num_mistakes (default `10`): The most mistakes to show, and cases in which one model is better.
+    num_mistakes (default `10`): The maximum number of mistakes to show, and of cases in which one
+        model beats the other.
     other, other_cases: The name of a second model, and its cases in the same order.
     """
     kind, metric, cases, classes = judged

@@ -20,8 +20,8 @@ class Occurrence(NamedTuple):
 
     def line(self, width: int = 40) -> str:
         """
-        Returns the word with its context as one line: before and after it, as many whole words as
-        fit into `width` characters.
+        Returns the word with its context as one line: as many whole words as fit into `width`
+        characters before it, and as many after it.
         """
         before, after = self.words[: self.position], self.words[self.position + 1 :]
         left = " ".join(_as_fit(before[::-1], width)[::-1])
@@ -30,8 +30,8 @@ class Occurrence(NamedTuple):
 
 class Corpus(NamedTuple):
     """
-    The occurrences of a word in a text, in its order: all `num_occurrences`, or some of them.
-    `counts` has the frequency of each word of the text.
+    The occurrences of a word in the order of the text: all `num_occurrences`, or a random
+    selection. `counts` has the frequency of each word of the text.
     """
 
     occurrences: list[Occurrence]
@@ -77,7 +77,10 @@ def search(
 
 
 def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
-    """Returns the first occurrence of a word in a tokenized sentence."""
+    """
+    Returns the first occurrence of a word in a tokenized sentence. Raises `ConfigurationError` if
+    there is none.
+    """
     words = sentence.split()
     for position, other in enumerate(words):
         if _is_same(other, word, ignore_case):

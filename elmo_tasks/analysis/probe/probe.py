@@ -32,9 +32,10 @@ def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float
 
 class MostFrequent:
     """
-    Predicts the most frequent tag of a word or lemma (`keys`) in the training data; for a word that
-    it lacks, the tag of the back-off; and otherwise the most frequent of all tags. Of two equally
-    frequent tags, takes the one that occurs first. A token with several tags counts once for each.
+    Predicts the most frequent tag of a word or lemma (`keys`) in the training data. For a word that
+    this data lacks, predicts the tag of the back-off or, if that lacks the word too, the most
+    frequent of all tags. Of two equally frequent tags, takes the one that occurs first. A token
+    with several tags counts once for each.
     """
 
     def __init__(
@@ -68,7 +69,9 @@ class Probe(Registrable):
     def rows(
         self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
     ) -> Iterator[ProbeRow]:
-        """Yields the accuracy of each layer, from that of the tokens to the top, and other rows."""
+        """
+        Yields the accuracy of each layer, from the token layer to the top, and then any other rows.
+        """
         raise NotImplementedError
 
 

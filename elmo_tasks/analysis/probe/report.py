@@ -57,7 +57,8 @@ def run_probe(
     back_off: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """
-    Trains and evaluates a probe and two baselines: the most frequent tag of all and of each word.
+    Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and that of
+    each word.
 
     # Returns
 

@@ -31,7 +31,8 @@ _FILTERS = {
 
 def item_names(file: h5py.File) -> list[str]:
     """
-    Returns the sorted names of a file's datasets and links, and of its groups that are too deep.
+    Returns the sorted names of a file's datasets and links, and of groups that are too deep to be
+    opened.
 
     # Raises
 

@@ -52,7 +52,8 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. The config of
     sizes that `config.json` names is read from the folder or its subfolder `configs`; the sample of
-    the release need not be there. Raises `ConfigurationError`.
+    the release need not be there. Raises `ConfigurationError` if a file is missing, or describes
+    another kind of model.
     """
     sizes = _sizes(str(config["config_path"]), folder)
     try:
@@ -97,7 +98,8 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
 def read_dictionary(path: Path) -> list[str]:
     """
     Reads `char.dic` or `word.dic`: an entry and its number on each line, with a tab between them.
-    Returns the entries in the order of their numbers. Raises `ConfigurationError`.
+    Returns the entries in the order of their numbers. Raises `ConfigurationError` if the file is
+    missing or has another form.
     """
     entries: dict[int, str] = {}
     try:
@@ -131,7 +133,8 @@ def read_many_langs(
     token_layer: ManyLangsTokens,
 ) -> None:
     """
-    Fills the tensors of a `BiLm`'s state dict in place, and the words and characters of its layer.
+    Fills the tensors of a `BiLm`'s state dict in place, and the words and characters of its token
+    layer.
 
     # Raises
 

@@ -18,9 +18,9 @@ _SAME_START = 5e-6
 
 def encode(layers: torch.Tensor, dtype: str) -> Array:
     """
-    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU. Of
-    layer 0, whose halves are equal, it has one. Raises `ConfigurationError` if a value is too large
-    for the dtype, or not finite.
+    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU. It
+    has only one half of layer 0, because both are equal. Raises `ConfigurationError` if a value is
+    too large for the dtype, or not finite.
     """
     rounded = layers.to(getattr(torch, dtype)).numpy()
     if not numpy.isfinite(rounded).all():

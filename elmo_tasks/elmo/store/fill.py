@@ -41,9 +41,8 @@ def fill_store(
 
     # Raises
 
-    `ConfigurationError`: The store cannot be written to, as on a full disk; or a process was
-    killed,
-        as if memory ran out.
+    `ConfigurationError`: The store cannot be written to, for example because the disk is full; or a
+        process was killed, for example because memory ran out.
     """
     store, device = bilm.store, bilm.like.device
     assert isinstance(store, LayerStore)

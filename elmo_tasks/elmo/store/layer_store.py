@@ -36,7 +36,8 @@ class LayerStore:
     # Parameters
 
     path: The folder of the file `layers.sqlite`, which is made if it is missing. By default layers
-        are kept in memory only.
+        are kept in memory only. A model from an archive does not open the folder of its training
+        (see `is_closed_by`).
     dtype (default `'float16'`): The dtype of the layers: `float16` or `float32`. Newly computed
         layers are rounded too, so a sentence has the same layers in every epoch.
     memory (default `1000`): The most megabytes (10^6 bytes) of recently used layers that each
@@ -70,9 +71,9 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Returns whether this store must stay closed, because its path is in the config of a model
-        that was unpacked into `serialization_dir`, and so is that of the model's training. Any
-        other path comes from `--overrides`.
+        Returns whether this store must stay closed. It must if its path is in the config of a model
+        that was unpacked into `serialization_dir`: the path is then that of the model's training.
+        Any other path comes from `--overrides`.
         """
         config = Path(serialization_dir) / "config.json"
         if not config.exists():
@@ -89,9 +90,9 @@ class LayerStore:
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
         """
-        Returns the layers of a batch of char ids, shape (batch, length, 50), and lets the source
-        compute those that the store lacks: shape (batch, num_layers, length, dim), on the CPU, in
-        the store's dtype.
+        Returns the layers of a batch of char ids, shape (batch, length, 50), and computes those
+        that the store lacks. The layers have the shape (batch, num_layers, length, dim) and the
+        store's dtype, and are on the CPU.
         """
         begin = self._begin(source)
         sentences = _sentences(char_ids)
@@ -134,7 +135,7 @@ class LayerStore:
             return self._database is not None and self._database.takes_values
 
     def _locked(self) -> threading.RLock:
-        """Returns the lock, of which a new fork gets its own, which nobody holds."""
+        """Returns the lock. A new fork gets its own, which nobody holds."""
         if self._pid != os.getpid():
             self._pid, self._lock = os.getpid(), threading.RLock()
         return self._lock

@@ -36,7 +36,7 @@ class Settings(NamedTuple):
     # Parameters
 
     context (default `0`): As for `LanguageModel.iterate`.
-    cut: Cuts each word of the text into tokens, over whose bits it sums.
+    cut: Cuts each word of the text into tokens. The bits of a word are the sum over its tokens.
     sums (default `False`): Whether a line is written for each sentence, and not for each token.
     as_json (default `False`): Whether lines are JSON objects, and not fields between tabs.
     """

@@ -150,7 +150,7 @@ class Scorer:
         return state
 
     def _scores(self, readings: list[Reading]) -> list[Score]:
-        """Returns the scores of all sentences, whose softmax is one product."""
+        """Returns the scores of all sentences. Their softmax is computed by one product."""
         if not readings:
             return []
         # Shape: (tokens of all readings in both directions, projection_dim)

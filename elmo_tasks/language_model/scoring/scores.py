@@ -13,9 +13,10 @@ class Score(NamedTuple):
     # Parameters
 
     known: Whether each token is a word of the softmax. All others share one probability.
-    forward, backward: Shapes (tokens,): of each token given the tokens before it, and after it.
-    end, begin: Of the sentence's end in the forward, and of its beginning in the backward
-        direction, given all tokens; 0 without tokens.
+    forward, backward: Shapes (tokens,): the log probability of each token given the tokens before
+        it, and given those after it.
+    end, begin: The log probability of the sentence's end in the forward direction, and of its
+        beginning in the backward direction, given all tokens; 0 without tokens.
     """
 
     tokens: list[str]
@@ -27,12 +28,12 @@ class Score(NamedTuple):
 
     @property
     def forward_sum(self) -> float:
-        """Of the sentence and its end."""
+        """The log probability of the sentence and its end."""
         return float(self.forward.sum(dtype=numpy.float64)) + self.end
 
     @property
     def backward_sum(self) -> float:
-        """Of the sentence and its beginning."""
+        """The log probability of the sentence and its beginning."""
         return float(self.backward.sum(dtype=numpy.float64)) + self.begin
 
     def by_word(self, words: Sequence[str], num_pieces: Sequence[int]) -> "Score":
@@ -87,7 +88,7 @@ class Perplexity:
 
     @property
     def mean(self) -> float:
-        """The arithmetic mean, as in the paper."""
+        """The arithmetic mean of the two directions, as in the paper."""
         return (self.forward + self.backward) / 2
 
     def _of(self, log_prob: float) -> float:
