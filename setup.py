@@ -20,7 +20,7 @@ REPOSITORY = ""
 LINKS = {
     "Source": REPOSITORY,
     "Issues": f"{REPOSITORY}/issues",
-    "Documentation": f"{REPOSITORY}/blob/v{VERSION}/README.md#pages",
+    "Documentation": f"{REPOSITORY}/blob/v{VERSION}/README.md#i-want-to-",
     "Changelog": f"{REPOSITORY}/blob/v{VERSION}/CHANGELOG.md",
     "Licences of the models": f"{REPOSITORY}/blob/v{VERSION}/elmo_tasks/pretrained/README.md",
 }

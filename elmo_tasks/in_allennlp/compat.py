@@ -1,7 +1,7 @@
 """
 Repairs AllenNLP 2.10.1 where it fails with current versions of Python, PyTorch and NumPy. Importing
-this module makes the repairs, which are all that this package changes in AllenNLP. Two classes are
-registered under AllenNLP's own names, so that existing configs run unchanged.
+this module makes the repairs. Two classes are registered under AllenNLP's own names, so that
+existing configs run unchanged.
 """
 
 from collections.abc import Callable, Iterator
