@@ -1,9 +1,10 @@
 """The sizes of the biLMs that are measured."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from elmo_tasks.bilm.files.known_bilms import bilm_files
-from elmo_tasks.bilm.formats import read_options
 
 # The sizes of biLMs that are part of the package.
 SHIPPED = ["mini", "base"]
@@ -15,7 +16,7 @@ FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 def make_options(size: str) -> dict[str, Any]:
     """Returns the options of one of `SHIPPED` or `SIZES`."""
     if size in SHIPPED:
-        return read_options(bilm_files(size)[0])
+        return json.loads(Path(bilm_files(size)[0]).read_text(encoding="utf-8"))
     cell_dim, projection_dim, num_highway = SIZES[size]
     return {
         "lstm": {
