@@ -130,6 +130,23 @@ def test_answers_are_in_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> 
     assert output.encoding == "utf-8"
 
 
+@pytest.mark.parametrize(("columns", "width"), [(100, "99"), (0, "79")])
+def test_bars_fit_a_terminal_whose_width_may_be_unknown(
+    columns: int, width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["elmo-tasks", "--version"])
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(os, "get_terminal_size", lambda fd: os.terminal_size((columns, 24)))
+    # Set and deleted, so that it is as before after the test.
+    monkeypatch.setenv("TQDM_NCOLS", "")
+    monkeypatch.delenv("TQDM_NCOLS")
+
+    with pytest.raises(SystemExit, match="^0$"):
+        console.main()
+
+    assert os.environ["TQDM_NCOLS"] == width
+
+
 def test_text_is_embedded_without_allennlp(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("The boat left the bank .\n")
 

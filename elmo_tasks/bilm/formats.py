@@ -1,4 +1,4 @@
-"""The formats of biLMs. The names of their files are in `FILES` of `known_bilms.py`."""
+"""The formats of biLMs. The names of their files are in `known_bilms.py`."""
 
 import os
 from collections.abc import Callable

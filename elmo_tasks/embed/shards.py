@@ -75,7 +75,7 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
                 for row, (index, words) in enumerate(zip(ids, tokens)):
                     shape = len(words), manifest["dim"]
                     layers = [rows[name][row].values.to_numpy().reshape(shape) for name in names]
-                    stacked = numpy.stack(layers) if len(names) > 1 else layers[0]
+                    stacked = numpy.stack(layers) if manifest["embedding"] == "all" else layers[0]
                     yield index, words, stacked
 
 

@@ -56,10 +56,19 @@ class PretrainingCallback(TrainerCallback):
         _check_length(trainer)
         self._since = time.monotonic()
 
-    def on_batch(self, trainer: Any, *args: Any, is_training: bool, **kwargs: Any) -> None:
+    def on_batch(
+        self,
+        trainer: Any,
+        batch_inputs: Any,
+        batch_outputs: list[dict[str, Any]],
+        batch_metrics: dict[str, Any],
+        epoch: int,
+        batch_number: int,
+        is_training: bool,
+        **kwargs: Any,
+    ) -> None:
         if not is_training:
             return
-        _, batch_outputs, batch_metrics, *_ = args
         self._total_batches = trainer._total_batches_completed
         self._batches += 1
         self._tokens += sum(int(outputs["num_tokens"]) for outputs in batch_outputs)

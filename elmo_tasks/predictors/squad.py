@@ -86,7 +86,8 @@ class SquadPredictor(TextPredictor):
         return [labelled]
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        check_texts(json_dict, self.input_names)
+        whole_file = " (elmo-tasks evaluate --predictions-output-file answers a file of SQuAD)"
+        check_texts(json_dict, self.input_names, whole_file)
         return self._dataset_reader.text_to_instance(json_dict["question"], json_dict["passage"])
 
     @torch.no_grad()

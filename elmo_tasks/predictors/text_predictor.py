@@ -1,3 +1,4 @@
+import inspect
 import sys
 from difflib import get_close_matches
 from functools import cached_property
@@ -14,7 +15,7 @@ from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
-from elmo_tasks.common.spelling import did_you_mean, listed
+from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.answers import as_json, with_fields
 from elmo_tasks.predictors.inputs import sentence_input
@@ -79,7 +80,12 @@ class TextPredictor(Predictor):
         **unknown: Any,
     ) -> None:
         if unknown:
-            raise ConfigurationError(f"{_name(type(self))} has no parameter {listed(unknown)}")
+            name = next(iter(unknown))
+            inits = (type(self).__init__, TextPredictor.__init__)
+            known = [each for init in inits for each in inspect.signature(init).parameters]
+            raise ConfigurationError(
+                f"{_name(type(self))} has no parameter {name!r}{did_you_mean(name, known)}"
+            )
         _check_model(type(self), model)
         super().__init__(model, dataset_reader, frozen)
         if format is not None:

@@ -219,7 +219,8 @@ REFUSED_SETTINGS: list[tuple[str, dict[str, Any], str]] = [
     *[("squad", {"num_best": each}, "num_best must be 1 or more, not") for each in (0, "5", True)],
     ("srl", {"max_tags": 0}, "max_tags must be 1 or more, not 0"),
     ("ner", {"format": "html"}, "format must be json or text, not 'html'"),
-    ("ner", {"topk": 3, "colum": "a"}, "elmo_ner has no parameter topk, colum"),
+    ("ner", {"topk": 3}, "elmo_ner has no parameter 'topk'; did you mean 'top_k'?"),
+    ("squad", {"colum": "a"}, "elmo_squad has no parameter 'colum'; did you mean 'column'?"),
     ("snli", {"split": True}, "reads the columns premise and hypothesis .* leave out column and"),
     ("squad", {"column": "a"}, "reads the columns passage and question .* leave out column and"),
 ]

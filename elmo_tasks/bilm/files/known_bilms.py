@@ -32,10 +32,11 @@ DEFAULT_BILM = "base"
 
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
-# The options and the weights in a folder, for each layout (see `formats.py`): of ELMoForManyLangs,
-# and of bilm-tf, where the NLPL repository has `model.hdf5`.
+# The weights in a folder of bilm-tf's layout; the NLPL repository has `model.hdf5`.
 _WEIGHTS = (WEIGHTS_FILE, "model.hdf5")
-FILES = (("config.json", ("encoder.pkl",)), (OPTIONS_FILE, _WEIGHTS))
+
+# The options and the weights in a folder of another layout (see `formats.py`): ELMoForManyLangs.
+OTHER_FILES = (("config.json", "encoder.pkl"),)
 
 # The part of an address that leads to a module of TensorFlow Hub, and what is said of the module.
 TENSORFLOW_HUB = "tfhub.dev/"
@@ -112,7 +113,7 @@ def local_weights(name: str | os.PathLike) -> str:
 
 def has_bilm(folder: str) -> bool:
     """Returns whether a folder has the options of a biLM, or weights beside a `config.json`."""
-    names = [OPTIONS_FILE, *(weights[0] for _, weights in FILES[:-1])]
+    names = [OPTIONS_FILE, *(weights for _, weights in OTHER_FILES)]
     return any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
 
@@ -157,9 +158,9 @@ def _unzipped(path: str) -> str:
 
 
 def _files_in(folder: Path, name: str) -> tuple[str, str]:
-    for options, weights in FILES[:-1]:
-        if (folder / weights[0]).is_file():
-            return str(folder / options), str(folder / weights[0])
+    for options, weights in OTHER_FILES:
+        if (folder / weights).is_file():
+            return str(folder / options), str(folder / weights)
     if (folder / "saved_model.pb").is_file():
         raise ConfigurationError(f"{name} {_OF_TENSORFLOW}")
     files = []
