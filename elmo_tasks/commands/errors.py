@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     registration.register()
     from elmo_tasks.analysis.archive_names import name_archives
-    from elmo_tasks.analysis.errors.chart import draw
+    from elmo_tasks.analysis.charts import draw_errors
     from elmo_tasks.analysis.errors.markdown import markdown
     from elmo_tasks.analysis.errors.read_cases import read_cases
     from elmo_tasks.analysis.errors.report import error_report
@@ -60,4 +60,4 @@ def run(args: argparse.Namespace) -> None:
     judged, *others = [read_cases(open_archive(path), args.data) for path in paths]
     other_cases = [each.cases for each in others]
     report = error_report(name, args.data, judged, args.top, *other, *other_cases)
-    deliver(args, markdown(report), report, lambda: draw(report))
+    deliver(args, markdown(report), report, lambda: draw_errors(report))

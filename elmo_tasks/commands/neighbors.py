@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.neighbors.chart import draw
+    from elmo_tasks.analysis.charts import draw_neighbors
     from elmo_tasks.analysis.neighbors.neighbors import neighbors, text_of
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
@@ -78,4 +78,4 @@ def run(args: argparse.Namespace) -> None:
         num_similar=args.top,
         word_vectors=args.vectors,
     )
-    deliver(args, text_of(report, args.top), report, lambda: draw(report))
+    deliver(args, text_of(report, args.top), report, lambda: draw_neighbors(report))

@@ -27,8 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     registration.register()
-    from elmo_tasks.analysis.probe.report import draw, run_config, text_of
+    from elmo_tasks.analysis.charts import draw_probe
+    from elmo_tasks.analysis.probe.report import run_config, text_of
     from elmo_tasks.in_allennlp.config_names import read_config
 
     report = run_config(read_config(args.config, args.overrides))
-    deliver(args, text_of(report), report, lambda: draw(report))
+    deliver(args, text_of(report), report, lambda: draw_probe(report))

@@ -3,13 +3,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 
-from elmo_tasks.analysis.mix import draw, mix_table, read_mixes
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.analysis.mix import mix_table, read_mixes
 from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
-from tests.helpers.charts import drawn_texts
 from tests.helpers.configs import tiny
 from tests.helpers.training import train
 
@@ -21,13 +18,6 @@ def placed(model: str, place: str, weights: list[float], gamma: float) -> dict[s
     products = [gamma * weight for weight in weights]
     mix = {"model": model, "place": place, "weights": weights, "gamma": gamma}
     return {**mix, "products": products}
-
-
-MIXES = [
-    placed("sst/both", "output", [0.2, 0.3, 0.5], 1.5),
-    placed("sst/both", "input", [0.1, 0.7, 0.2], 0.5),
-    placed("own", "input", [0.75, 0.25], 1.0),
-]
 
 
 def softmax(weights: list[float]) -> list[float]:
@@ -80,15 +70,6 @@ def test_two_token_embedders_have_their_names(tmp_path: Path) -> None:
     assert second["weights"] == [0.0, 1.0, 0.0]
 
 
-def test_an_archive_without_elmo_is_refused(tmp_path: Path) -> None:
-    archive = str(sst(tmp_path, "baseline"))
-
-    with pytest.raises(ConfigurationError) as refused:
-        read_mixes("baseline", archive)
-
-    assert str(refused.value).startswith(f"{archive} holds no mix of elmo_tasks, but a Bcn of ")
-
-
 def test_a_mix_of_fewer_layers_leaves_cells_empty() -> None:
     mixes = [
         placed("sst", "input", [0.2, 0.3, 0.5], 2.0),
@@ -106,34 +87,6 @@ def test_a_mix_of_fewer_layers_leaves_cells_empty() -> None:
         lines[-1]
         == "s0 is the weight of tokens, s1 is the weight of LSTM 1, s2 is the weight of LSTM 2."
     )
-
-
-def test_a_column_is_a_place_and_a_row_a_layer_from_the_tokens_up() -> None:
-    axes, _ = draw(MIXES).axes
-
-    labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels == ["sst/both\ninput", "own\ninput", "sst/both\noutput"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["tokens", "LSTM 1", "LSTM 2"]
-    (image,) = axes.images
-    # Layers are drawn from the bottom up; a layer that a biLM does not have is left blank.
-    assert image.origin == "lower"
-    cells = numpy.ma.asarray(image.get_array()).filled(-1).T.tolist()
-    assert cells == [[0.1, 0.7, 0.2], [0.75, 0.25, -1], [0.2, 0.3, 0.5]]
-    assert (image.norm.vmin, image.norm.vmax) == (0, 0.75)
-
-
-@pytest.mark.parametrize("number", [1, 5])
-def test_nothing_is_cut_off_and_every_weight_stands_in_its_cell(number: int) -> None:
-    mixes = [
-        {**mix, "model": f"{'a rather long name of a model, ' * (k % 2)}{k}"}
-        for k in range(number)
-        for mix in MIXES[:2]
-    ]
-
-    texts = drawn_texts(draw(mixes))
-
-    for weight in ("0.10", "0.70", "0.30", "0.50"):
-        assert texts.count(weight) >= number
 
 
 def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(

@@ -1,18 +1,22 @@
 """Results of runs that never were, for the tests of reports and charts."""
 
 from pathlib import Path
+from typing import Any
 
 from elmo_tasks.analysis.ablation.report import Report, ablation_report
-from elmo_tasks.analysis.ablation.run import Result, Run
+from elmo_tasks.analysis.ablation.run import Run, failed
 
 ROOT = Path("runs")
+FAILED = failed("exit 1: KeyError")
+
+# A run and its result, which has no field if the run has not ended.
+Ended = tuple[Run, dict[str, Any]]
 
 
-def result(variant: str, seed: int, value: float, fraction: float = 1.0) -> Result:
-    return Result(
-        Run(ROOT, variant, seed, fraction), value=value, epochs=4 + seed, seconds=2.0 * seed
-    )
+def result(variant: str, seed: int, value: float, fraction: float = 1.0) -> Ended:
+    numbers = {"value": value, "epochs": 4 + seed, "best_epoch": 0, "seconds_an_epoch": 2.0 * seed}
+    return Run(ROOT, variant, seed, fraction), {"status": "complete", **numbers}
 
 
-def report(*results: Result, task: str = "sst", metric: str = "+accuracy") -> Report:
-    return ablation_report(task, metric, [result.run for result in results], results)
+def report(*results: Ended, task: str = "sst", metric: str = "+accuracy") -> Report:
+    return ablation_report(task, metric, dict(results))

@@ -3,10 +3,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
+from typing import Any
 
 from tqdm import tqdm
 
-from elmo_tasks.analysis.ablation.chart import draw
 from elmo_tasks.analysis.ablation.report import (
     Report,
     ablation_report,
@@ -15,9 +15,10 @@ from elmo_tasks.analysis.ablation.report import (
     shown,
     text_of,
 )
-from elmo_tasks.analysis.ablation.run import Result, Run, find_metric, read_result
+from elmo_tasks.analysis.ablation.run import Run, failed, find_metric, read_result
 from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
+from elmo_tasks.analysis.charts import draw_ablation
 from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 
 
@@ -53,7 +54,7 @@ def run_ablation(
     # early.
     seeds = list(dict.fromkeys(run.seed for run in runs))
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
-    results: list[Result] = []
+    results: dict[Run, dict[str, Any]] = {run: {} for run in runs}
 
     def begin(run: Run) -> Popen | None:
         return start(run, configs[run], packages)
@@ -61,22 +62,22 @@ def run_ablation(
     with closing(train_all(ordered, begin, jobs)) as trainings:
         for run, process in tqdm(trainings, task, len(runs), unit="run"):
             error = why_failed(run, process)
-            result = Result(run, error) if error else read_result(run, metric)
-            results.append(result)
-            report = ablation_report(task, metric, runs, results)
+            results[run] = failed(error) if error else read_result(run, metric)
+            report = ablation_report(task, metric, results)
             there = "" if process else "; it was there already"
-            tqdm.write(_line(result, report) + there)
+            tqdm.write(_line(run, results[run], report) + there)
             _write(report, folder)
     return report
 
 
-def _line(result: Result, report: Report) -> str:
-    if result.value is None:
-        return f"{result.run}: failed ({result.error}); its log is {result.run.log}"
+def _line(run: Run, result: dict[str, Any], report: Report) -> str:
+    if result["status"] == "failed":
+        return f"{run}: failed ({result['error']}); its log is {run.log}"
     metric, _, unit = label(report).partition(",")
     return (
-        f"{result.run}: {metric} {shown(report, result.value)}{unit} after epoch "
-        f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch"
+        f"{run}: {metric} {shown(report, result['value'])}{unit} after epoch "
+        f"{result['best_epoch'] + 1} of {result['epochs']}, {result['seconds_an_epoch']:.1f} s an "
+        "epoch"
     )
 
 
@@ -85,4 +86,4 @@ def _write(report: Report, folder: Path) -> None:
     write_whole(folder / "table.md", text_of(report))
     if len(fractions_of(report)) > 1:
         with atomic_write(folder / "chart.png") as aside:
-            draw(report).savefig(aside, format="png", dpi=150)
+            draw_ablation(report).savefig(aside, format="png", dpi=150)

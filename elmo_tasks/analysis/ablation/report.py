@@ -1,81 +1,77 @@
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from elmo_tasks.analysis.ablation.paper import Published, published
-from elmo_tasks.analysis.ablation.run import Result, Run, percent
+from elmo_tasks.analysis.ablation.run import Run, percent
 from elmo_tasks.analysis.environment import describe_environment
 from elmo_tasks.analysis.tables import table
 
 Report = dict[str, Any]
 
 
-def ablation_report(
-    task: str, metric: str, runs: Sequence[Run], results: Sequence[Result]
-) -> Report:
+def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]]) -> Report:
     """
     Returns the results of an ablation so far, as JSON.
 
     # Parameters
 
     metric: The validation metric with its sign, such as `+accuracy`.
-    runs: All runs of the ablation, in the order of the rows.
-    results: The results of the runs that have ended.
+    results: The result of each run, as from `read_result`, in the order of the rows. Without a
+        `status`, the run has not ended yet.
     """
-    result_of = {result.run: result for result in results}
-    values = [result.value for result in results if result.value is not None]
-    rows = []
-    for variant, fraction in dict.fromkeys((run.variant, run.fraction) for run in runs):
-        own = [run for run in runs if (run.variant, run.fraction) == (variant, fraction)]
-        found = [result_of[run] for run in own if run in result_of]
-        rows.append(_row(task, variant, fraction, [each for each in found if not each.error]))
+    runs = [
+        {
+            "variant": run.variant,
+            "fraction": run.fraction,
+            "seed": run.seed,
+            "folder": str(run.folder),
+            "log": str(run.log),
+            "status": "not yet",
+            **result,
+        }
+        for run, result in results.items()
+    ]
+    values = [run["value"] for run in runs if "value" in run]
     return {
         "task": task,
         "metric": f"best_validation_{metric[1:]}",
         # A metric is shown in percent, as in the paper, if it is maximized and lies in [0, 1].
         "in_percent": metric[0] == "+" and all(0 <= value <= 1 for value in values),
         **describe_environment(),
-        "rows": rows,
-        "runs": [_run(run, result_of.get(run)) for run in runs],
+        "rows": [_row(task, group) for group in _groups(runs)],
+        "runs": runs,
     }
 
 
-def _row(task: str, variant: str, fraction: float, results: Sequence[Result]) -> dict[str, Any]:
-    values = [result.value for result in results if result.value is not None]
+def _groups(runs: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Returns the runs of each variant and fraction, which are a row."""
+    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault((run["variant"], run["fraction"]), []).append(run)
+    return list(groups.values())
+
+
+def _row(task: str, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    complete = [run for run in runs if run["status"] == "complete"]
+    values = [run["value"] for run in complete]
+    variant, fraction = runs[0]["variant"], runs[0]["fraction"]
     paper = published(task, variant, fraction)
     return {
         "variant": variant,
         "fraction": fraction,
-        "mean": statistics.fmean(values) if values else None,
+        "mean": _mean(complete, "value"),
         "std": statistics.stdev(values) if len(values) > 1 else None,
-        "seeds": [result.run.seed for result in results],
+        "seeds": [run["seed"] for run in complete],
         "values": values,
-        "epochs": statistics.fmean(each.epochs for each in results) if results else None,
-        "seconds_an_epoch": statistics.fmean(each.seconds for each in results) if results else None,
+        "epochs": _mean(complete, "epochs"),
+        "seconds_an_epoch": _mean(complete, "seconds_an_epoch"),
         "paper": None if paper is None else paper._asdict(),
     }
 
 
-def _run(run: Run, result: Result | None) -> dict[str, Any]:
-    about = {
-        "variant": run.variant,
-        "fraction": run.fraction,
-        "seed": run.seed,
-        "folder": str(run.folder),
-        "log": str(run.log),
-    }
-    if result is None:
-        return {**about, "status": "not yet"}
-    if result.error is not None:
-        return {**about, "status": "failed", "error": result.error}
-    return {
-        **about,
-        "status": "complete",
-        "value": result.value,
-        "epochs": result.epochs,
-        "best_epoch": result.best_epoch,
-        "seconds_an_epoch": result.seconds,
-    }
+def _mean(runs: Sequence[dict[str, Any]], name: str) -> float | None:
+    return statistics.fmean(run[name] for run in runs) if runs else None
 
 
 def label(report: Report) -> str:
@@ -111,19 +107,14 @@ def text_of(report: Report) -> str:
 
 def _table(report: Report) -> str:
     lines: list[dict[str, str]] = []
-    for row in report["rows"]:
-        own = [
-            run
-            for run in report["runs"]
-            if (run["variant"], run["fraction"]) == (row["variant"], row["fraction"])
-        ]
-        lines.append(_line(report, row, len(own)))
+    for row, runs in zip(report["rows"], _groups(report["runs"])):
+        lines.append(_line(report, row, len(runs)))
         lines += [
             {
-                "variant": f"{row['variant']}, seed {run['seed']}",
+                "variant": f"{run['variant']}, seed {run['seed']}",
                 label(report): f"failed, see {run['log']}",
             }
-            for run in own
+            for run in runs
             if run["status"] == "failed"
         ]
     columns = [name for name in lines[0] if any(line.get(name) for line in lines)]

@@ -70,25 +70,6 @@ class Run(NamedTuple):
         return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
 
 
-class Result(NamedTuple):
-    """
-    The result of a run that has ended.
-
-    # Parameters
-
-    error: The reason why the run failed; the other fields are then empty.
-    value: The validation metric at the best epoch, whose index from 0 is `best_epoch`.
-    seconds: The seconds of an epoch with its validation: the median over the epochs.
-    """
-
-    run: Run
-    error: str | None = None
-    value: float | None = None
-    epochs: int = 0
-    best_epoch: int = 0
-    seconds: float = 0.0
-
-
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
     Returns the validation metric that chooses the best epoch of every run, with its sign; of
@@ -111,30 +92,44 @@ def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     return metrics.pop()
 
 
-def read_result(run: Run, metric: str) -> Result:
-    """Reads the result of a complete run. Without an epoch or a best value, the run has failed."""
+def read_result(run: Run, metric: str) -> dict[str, Any]:
+    """
+    Reads the result of a run that AllenNLP completed.
+
+    # Returns
+
+    The `status`: `complete`, or `failed` without an epoch or a best value, with the `error`. A
+    complete run has the `value` of the validation metric at its best epoch, whose index from 0 is
+    `best_epoch`; the number of its `epochs`; and `seconds_an_epoch`, with the validation: the
+    median over the epochs.
+    """
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
     epochs = [
         json.loads(path.read_text(encoding="utf-8"))
         for path in run.folder.glob("metrics_epoch_*.json")
     ]
     if not epochs:
-        return Result(run, f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
+        return failed(f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
     best = f"best_validation_{metric[1:]}"
     if best not in metrics:
-        return Result(run, f"metrics.json has no {best}: the metric was never a number")
+        return failed(f"metrics.json has no {best}: the metric was never a number")
     epochs.sort(key=lambda epoch: epoch["epoch"])
     ends = [_seconds(epoch["training_duration"]) for epoch in epochs]
     # A recovered training counts its time from zero again. If the first epoch after the restart
     # took longer than all before together, this cannot be seen, so the median is taken.
     seconds = [now - then if now > then else now for then, now in zip([0.0, *ends], ends)]
-    return Result(
-        run,
-        value=metrics[best],
-        epochs=len(epochs),
-        best_epoch=metrics["best_epoch"],
-        seconds=statistics.median(seconds),
-    )
+    return {
+        "status": "complete",
+        "value": metrics[best],
+        "epochs": len(epochs),
+        "best_epoch": metrics["best_epoch"],
+        "seconds_an_epoch": statistics.median(seconds),
+    }
+
+
+def failed(error: str) -> dict[str, Any]:
+    """Returns the result of a run that failed for this reason."""
+    return {"status": "failed", "error": error}
 
 
 def percent(fraction: float) -> str:

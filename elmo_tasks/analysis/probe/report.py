@@ -1,7 +1,6 @@
 import copy
-import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allennlp.common import Params
 
@@ -15,9 +14,6 @@ from elmo_tasks.analysis.probe.tagged_tokens import (
 from elmo_tasks.analysis.tables import layer_name, table
 from elmo_tasks.elmo.from_config import bilm_from_config, with_options
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def run_config(config: dict[str, Any]) -> dict[str, Any]:
@@ -103,21 +99,3 @@ def text_of(report: dict[str, Any]) -> str:
         "them." + (f" The back-off has {backed_off:,} of these words." if backed_off else "")
     )
     return "\n".join(lines)
-
-
-def draw(report: dict[str, Any]) -> "Figure":
-    """Draws a bar for each row: baselines in grey, layers in one colour, the mix in another."""
-    from matplotlib.figure import Figure
-
-    rows = report["rows"]
-    figure = Figure((7, 1.4 + 0.42 * len(rows)), layout="constrained")
-    axes = figure.subplots()
-    percents = [100 * row["accuracy"] for row in rows]
-    colors = ["0.75"] * 2 + ["C0" if row["weights"] is None else "C1" for row in rows[2:]]
-    bars = axes.barh([row["name"] for row in rows], percents, height=0.65, color=colors)
-    axes.bar_label(bars, [f"{percent:.2f}" for percent in percents], padding=4)
-    axes.invert_yaxis()
-    axes.set(xlim=(0, 112), xticks=range(0, 101, 20), xlabel="accuracy, %")
-    axes.set_title(textwrap.fill(report["title"], 48), parse_math=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -58,37 +59,28 @@ def test_a_run_is_what_its_files_say(
 
 
 def test_a_folder_of_something_else_is_in_the_way(run: Run, tmp_path: Path) -> None:
-    assert not run.is_in_the_way()
-
     other = Run(tmp_path, "both", 2)
-    assert not other.is_in_the_way()
-
+    before = run.is_in_the_way(), other.is_in_the_way()
     other.folder.mkdir()
-    assert not other.is_in_the_way()
-
+    empty = other.is_in_the_way()
     (other.folder / "thesis.txt").touch()
 
-    assert other.is_in_the_way()
-    assert not other.is_trained() and not other.is_interrupted()
+    assert (*before, empty) == (False, False, False)
+    assert other.is_in_the_way() and not other.is_trained() and not other.is_interrupted()
 
 
 def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
     root = Path("runs")
-    runs = [
-        Run(root, variant, seed, fraction)
-        for variant in ("both", "input")
-        for seed in (1, 2)
-        for fraction in (0.01, 0.001, 1.0)
-    ]
+    part, whole = Run(root, "both", 1, 0.01), Run(root, "both", 1)
 
-    for paths in ({run.folder for run in runs}, {run.config_file for run in runs}):
-        assert len(paths) == len(runs)
-
-    part = runs[0]
+    folders = {Run(root, *each).folder for each in product(("a", "b"), (1, 2), (0.01, 0.001, 1.0))}
+    assert len(folders) == 12
     assert part.log == root / "both" / "fraction_0.01" / "seed1.log"
-    assert str(part) == "both, 1 % of the training data, seed 1"
-    assert str(runs[2]) == "both, seed 1"
-    assert runs[2].config_file == root / "both" / "seed1.json"
+    assert whole.config_file == root / "both" / "seed1.json"
+    assert (str(part), str(whole)) == (
+        "both, 1 % of the training data, seed 1",
+        "both, seed 1",
+    )
 
 
 def finished(folder: Path, durations: list[str]) -> Run:
@@ -106,8 +98,14 @@ def test_a_result_is_the_metric_at_the_best_epoch(tmp_path: Path) -> None:
     # With twelve epochs, the names of their files are not in the order of the epochs.
     run = finished(tmp_path, [f"0:00:{3 * epoch:02}.500000" for epoch in range(1, 13)])
 
-    assert read_result(run, "+f1") == (run, None, 0.75, 12, 2, 3.0)
-    assert read_result(run, "-loss").value == 2.5
+    assert read_result(run, "+f1") == {
+        "status": "complete",
+        "value": 0.75,
+        "epochs": 12,
+        "best_epoch": 2,
+        "seconds_an_epoch": 3.0,
+    }
+    assert read_result(run, "-loss")["value"] == 2.5
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,7 @@ def test_seconds_of_an_epoch_are_told_from_the_time_since_training_began(
 ) -> None:
     run = finished(tmp_path, durations)
 
-    assert read_result(run, "+f1").seconds == pytest.approx(seconds)
+    assert read_result(run, "+f1")["seconds_an_epoch"] == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -147,8 +145,8 @@ def test_a_run_without_a_value_has_failed(
 
     result = read_result(run, metric)
 
-    assert error in (result.error or "")
-    assert result == (run, result.error, None, 0, 0, 0.0)
+    assert result == {"status": "failed", "error": result["error"]}
+    assert error in result["error"]
 
 
 def config(**trainer: object) -> dict:

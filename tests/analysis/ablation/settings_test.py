@@ -55,12 +55,6 @@ def test_a_run_is_its_variant_with_the_seed_and_all_that_follows_from_changes(
     assert evaluate(configs, "wide", width=4)["model"] == {"width": 4, "twice": 8}
 
 
-def test_overrides_are_those_of_allennlp(configs: Path) -> None:
-    settings = Settings(configs, {}, '{"trainer.num_epochs": 2}')
-
-    assert settings.evaluate(Run(configs, "base", 1))["trainer"] == {"num_epochs": 2, "patience": 2}
-
-
 def test_a_fraction_is_of_the_training_data_alone(configs: Path) -> None:
     plain = {"type": "some"}
     part = {"type": "elmo_fraction", "fraction": 0.01, "seed": 7, "reader": plain}
@@ -97,24 +91,15 @@ def test_a_fraction_has_as_many_updates_as_the_whole(
     assert config["validation_data_loader"] == {"batch_sampler": {**sampler, "drop_last": True}}
 
 
-def test_without_patience_a_fraction_has_none(configs: Path) -> None:
-    settings = Settings(configs, {}, '{"trainer.patience": null}')
-
-    config = settings.evaluate(Run(configs, "base", 1, 0.25))
-
-    assert config["trainer"] == {"num_epochs": 10, "patience": None}
-
-
 def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) -> None:
-    overrides = '{"dataset_reader.new": 2, "trainer.num_epochs": 2}'
+    overrides = '{"dataset_reader.new": 2, "trainer.num_epochs": 2, "trainer.patience": null}'
     settings = Settings(configs, {}, overrides)
-    run = Run(configs, "base", 1, 0.5)
 
-    config = settings.evaluate(run)
+    config = settings.evaluate(Run(configs, "base", 1, 0.5))
 
     changed = {"type": "some", "new": 2}
     assert config["dataset_reader"]["reader"] == config["validation_dataset_reader"] == changed
-    assert config["trainer"] == {"num_epochs": 4, "patience": 4}
+    assert config["trainer"] == {"num_epochs": 4, "patience": None}
 
 
 REFUSED = [

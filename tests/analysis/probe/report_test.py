@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 import torch
 from allennlp.common import Params
-from matplotlib.patches import Rectangle
 
 from elmo_tasks.analysis.probe.probe import MostFrequent, Probe, ProbeRow
-from elmo_tasks.analysis.probe.report import draw, run_config, run_probe, text_of
+from elmo_tasks.analysis.probe.report import run_config, run_probe, text_of
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
-from tests.helpers.charts import drawn_texts
 from tests.helpers.probe_configs import CONFIGS, ROOT, config_file
 
 
@@ -77,18 +75,6 @@ def test_the_text_is_a_table_with_the_weights_of_the_mix() -> None:
     assert "Weights of the layers in the mix: 0.250 tokens, 0.750 LSTM 1." in text
     assert "The validation data has 8; the training data does not have the words of 5" in text
     assert REPORT["rows"][3] == {"name": "mix", "accuracy": 1.0, "weights": [0.25, 0.75]}
-
-
-def test_the_chart_has_a_bar_for_each_row_and_nothing_is_cut_off() -> None:
-    figure = draw(REPORT)
-
-    texts = drawn_texts(figure)
-    assert {"most frequent tag of each word", "mix", "100.00", "50.00"} <= set(texts)
-    (axes,) = figure.axes
-    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
-    assert [bar.get_width() for bar in bars] == [50, 50, 50, 100]
-    colors = [bar.get_facecolor() for bar in bars]
-    assert colors[0] == colors[1] and len(set(colors)) == 3
 
 
 def read(config: Path) -> dict[str, Any]:

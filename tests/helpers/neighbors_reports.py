@@ -1,0 +1,40 @@
+"""Reports on the occurrences of a word, for the tests of their texts and charts."""
+
+from typing import Any
+
+# Two dollars do not make a formula here, and a long word does not fit into every window.
+WORDS = "for $ 5 or $_6 one can play at a table of incomprehensibilities and nothing else".split()
+
+
+def neighbors_report(*sizes: int, ranked: bool = False) -> dict[str, Any]:
+    """Returns a report on clusters of these sizes, with the cosines 1, 0.99, 0.98, ..."""
+    groups = [
+        [
+            {
+                "cosine": 1 - 0.01 * n,
+                "words": WORDS,
+                "place": WORDS.index("play"),
+                "point": [float(k), float(n)],
+            }
+            for n in range(size)
+        ]
+        for k, size in enumerate(sizes, start=1)
+    ]
+    return {
+        "word": "play",
+        "layer": "LSTM 2",
+        "bilm": "runs/a/path/of/some/length/to/the/file/model.tar.gz",
+        "text": "text.txt",
+        "num_sentences": 1234,
+        "num_occurrences": 3 * sum(sizes),
+        "beside": {"words": ["They", "play"], "place": 1} if ranked else None,
+        "groups": groups,
+        "mean_cosines": [
+            {"clusters": [i, j], "mean_cosine": i / 10 + j / 100}
+            for i in range(1, len(sizes) + 1)
+            for j in range(i, len(sizes) + 1)
+        ],
+        "shares_of_variance": [0.5, 0.25],
+        "nearest_words_of_layer_0": [{"word": "ball", "cosine": 0.625}],
+        "nearest_words_of_file": [{"word": "game", "cosine": 0.5}] if ranked else [],
+    }
