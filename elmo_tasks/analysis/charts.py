@@ -30,9 +30,10 @@ def draw_mixes(mixes: Sequence[dict[str, Any]]) -> "Figure":
     weights = numpy.full((num_layers, len(mixes)), numpy.nan)
     for column, mix in enumerate(mixes):
         weights[: len(mix["weights"]), column] = mix["weights"]
-    # The size leaves room for the names under the columns.
+    # The size leaves room for the title, and for the names under the columns.
     longest = max(len(mix[key]) for mix in mixes for key in ("model", "place"))
-    figure = _figure(2.5 + len(mixes) * max(0.8, 0.1 * longest), 1.8 + 0.6 * num_layers)
+    width = max(4, 2.5 + len(mixes) * max(0.8, 0.1 * longest))
+    figure = _figure(width, 1.8 + 0.6 * num_layers)
     axes = figure.subplots()
     image = _heat_map(axes, weights, "{:.2f}", weights, float(numpy.nanmax(weights)))
     # Layers are drawn from the bottom up.
