@@ -1,6 +1,6 @@
 """Cases for error reports, worked by hand."""
 
-from elmo_tasks.analysis.errors.case import Case, Claim, same_counts
+from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.analysis.errors.judges import CONFLATED, JUDGES, MISSED, RIGHT
 from elmo_tasks.analysis.errors.read_cases import Judged
 
@@ -11,7 +11,8 @@ def classified(
     is_right = expected == predicted
     claim = Claim(predicted, expected, confidence, is_right)
     text = f"{expected} as {predicted} *{length}*"
-    return Case(text, same_counts(is_right), [claim], [expected], [predicted], length, unknown)
+    counts = [(is_right, 1, is_right, 1)]
+    return Case(text, counts, [claim], [expected], [predicted], length, unknown)
 
 
 # Seven of the ten cases are right: 4 of the 5 of class a, and 3 of the 5 of class b.

@@ -6,9 +6,6 @@ import numpy
 # For each measure of a score: the numerator and denominator of the precision, then of the recall.
 Counts = Sequence[Sequence[float]]
 
-# The message of a judge if the data has no gold answers.
-NO_ANSWERS = "the data has no gold answers to compare with"
-
 
 class Claim(NamedTuple):
     """
@@ -32,7 +29,7 @@ class Case(NamedTuple):
 
     # Parameters
 
-    counts: The counts of the score. Precision and recall are equal for classes and answers.
+    counts: The counts of the score. Of a class or an answer, precision and recall are equal.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or
         the expected links.
@@ -54,11 +51,6 @@ class Case(NamedTuple):
     def score(self) -> float:
         """The score of this case alone."""
         return float(scores_of(numpy.array(self.counts)))
-
-
-def same_counts(score: float) -> Counts:
-    """Returns a score from 0 to 1, such as accuracy, as the counts of a case."""
-    return [(score, 1.0, score, 1.0)]
 
 
 def scores_of(counts: numpy.ndarray) -> numpy.ndarray:

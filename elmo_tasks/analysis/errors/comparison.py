@@ -1,6 +1,5 @@
 """Compares the answers of two models to the same data."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,18 +23,31 @@ def compare(mine: Sequence[Case], others: Sequence[Case], num_cases: int) -> dic
             "the answers of the two models cannot be compared, because the models read the data in "
             f"different ways: {len(mine):,} and {len(others):,} cases, or different gold answers"
         )
-    signs = Counter(numpy.sign(one.score - other.score) for one, other in zip(mine, others))
+    # The clearest cases come first.
+    pairs = [(one.score - other.score, one, other) for one, other in zip(mine, others)]
+    better = sorted((each for each in pairs if each[0] > 0), key=lambda each: -each[0])
+    worse = sorted((each for each in pairs if each[0] < 0), key=lambda each: each[0])
+    num_equal = len(pairs) - len(better) - len(worse)
     return {
         "score": score_of(others),
         **paired_bootstrap(mine, others),
-        "cases": {"better": signs[1.0], "equal": signs[0.0], "worse": signs[-1.0]},
-        "only_this_is_right": _better(mine, others, 1)[:num_cases],
-        "only_the_other_is_right": _better(mine, others, -1)[:num_cases],
+        "cases": {"better": len(better), "equal": num_equal, "worse": len(worse)},
+        "only_this_is_right": [_as_json(*pair) for _, *pair in better[:num_cases]],
+        "only_the_other_is_right": [_as_json(*pair) for _, *pair in worse[:num_cases]],
+    }
+
+
+def _as_json(mine: Case, other: Case) -> dict[str, Any]:
+    return {
+        "text": mine.text,
+        "expected": mine.expected,
+        "predicted": [claim.predicted for claim in mine.claims],
+        "predicted_by_other": [claim.predicted for claim in other.claims],
     }
 
 
 def paired_bootstrap(
-    first: Sequence[Case], second: Sequence[Case], num_resamples: int = 2000, seed: int = 0
+    first: Sequence[Case], second: Sequence[Case], num_resamples: int = 2000
 ) -> dict[str, float]:
     """
     Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
@@ -52,7 +64,7 @@ def paired_bootstrap(
         [[each.counts for each in pair] for pair in zip(first, second, strict=True)]
     )
     observed = _differences(counts.sum(axis=0)[None])[0]
-    drawn = numpy.random.default_rng(seed)
+    drawn = numpy.random.default_rng(0)
     even = numpy.full(len(counts), 1 / len(counts))
     found = []
     for start in range(0, num_resamples, _CHUNK):
@@ -72,20 +84,3 @@ def _differences(sums: numpy.ndarray) -> numpy.ndarray:
     """Returns the differences of scores, given sums of shape (resamples, 2, measures, 4)."""
     scores = scores_of(sums)
     return scores[:, 0] - scores[:, 1]
-
-
-def _better(mine: Sequence[Case], others: Sequence[Case], sign: int) -> list[dict[str, Any]]:
-    """
-    Returns the cases in which the model is better, or with the sign -1 worse, the clearest first.
-    """
-    pairs = [(sign * (one.score - other.score), one, other) for one, other in zip(mine, others)]
-    return [
-        {
-            "text": one.text,
-            "expected": one.expected,
-            "predicted": [claim.predicted for claim in one.claims],
-            "predicted_by_other": [claim.predicted for claim in other.claims],
-        }
-        for difference, one, other in sorted(pairs, key=lambda pair: -pair[0])
-        if difference > 0
-    ]

@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 from allennlp.data import Instance
-from allennlp.data.fields import LabelField, TextField
+from allennlp.data.fields import TextField
 
-from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, Counts, same_counts
+from elmo_tasks.analysis.errors.case import Case, Claim, Counts
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import coref_counts
 from elmo_tasks.metrics.squad import exact_match, f1
@@ -27,19 +27,19 @@ KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 
 
 def _judge_class(instance: Instance, answer: Answer) -> Case:
-    label = _field(instance, "label")
-    assert isinstance(label, LabelField)
-    expected, predicted = str(label.label), answer["label"]
-    is_right = predicted == expected
-    claim = Claim(predicted, expected, answer["probabilities"][predicted], is_right)
-    return Case(_text(instance), same_counts(is_right), [claim], [expected], [predicted])
+    return _judge_choice(instance, answer, [_field(instance, "label").label], [answer["label"]])
 
 
 def _judge_labels(instance: Instance, answer: Answer) -> Case:
     """Judges the labels of a text that may have several labels."""
-    expected = list(map(str, _field(instance, "label").labels))
+    return _judge_choice(instance, answer, _field(instance, "label").labels, answer["labels"])
+
+
+def _judge_choice(
+    instance: Instance, answer: Answer, labels: Sequence[str | int], predicted: list[str]
+) -> Case:
+    expected = list(map(str, labels))
     gold = "; ".join(expected) or "nothing"
-    predicted = answer["labels"]
     claims = [
         Claim(label, gold, answer["probabilities"][label], label in expected) for label in predicted
     ]
@@ -71,16 +71,14 @@ def _judge_entities(instance: Instance, answer: Answer) -> Case:
 def _judge_roles(instance: Instance, answer: Answer) -> Case:
     """Judges one predicate. The confidence of an argument is that of its least confident part."""
     words, (predicate,) = answer["tokens"], answer["predicates"]
-    about = instance["metadata"].metadata  # type: ignore[attr-defined]
-    if "arguments" not in about:
-        raise ConfigurationError(NO_ANSWERS)
+    expected = arguments(_metadata(instance, "arguments"))
     spans = {(each["role"], *each["tokens"]): each["confidence"] for each in predicate["roles"]}
     confidences = {(start, end): confidence for (_, start, end), confidence in spans.items()}
     predicted = {
         (role, parts): min(confidences[part] for part in parts) for role, parts in arguments(spans)
     }
     text = f"{predicate['text']}: {' '.join(words)}"
-    return _judge_spans(text, words, predicted, arguments(about["arguments"]))
+    return _judge_spans(text, words, predicted, expected)
 
 
 def _judge_spans(
@@ -97,15 +95,12 @@ def _judge_spans(
 
 
 def _judge_answer(instance: Instance, answer: Answer) -> Case:
-    about = instance["metadata"].metadata  # type: ignore[attr-defined]
-    if "answers" not in about:
-        raise ConfigurationError(NO_ANSWERS)
-    expected, predicted = about["answers"], answer["answer"]
+    expected, predicted = _metadata(instance, "answers"), answer["answer"]
     is_right = any(exact_match(predicted, each) for each in expected)
     claim = Claim(predicted, " or ".join(dict.fromkeys(expected)), answer["probability"], is_right)
     score = max(f1(predicted, each) for each in expected)
     text = " ".join(_words(instance["question"]))
-    return Case(text, same_counts(score), [claim], list(expected), [predicted])
+    return Case(text, [(score, 1, score, 1)], [claim], list(expected), [predicted])
 
 
 def _judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
@@ -113,11 +108,8 @@ def _judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     Compares predicted and gold clusters link by link. A gold mention links to the previous mention
     in its cluster. The score is the mean F1 of `CorefMetric`.
     """
-    about = instance["metadata"].metadata  # type: ignore[attr-defined]
-    if "clusters" not in about:
-        raise ConfigurationError(NO_ANSWERS)
     words = [word for sentence in answer["sentences"] for word in sentence]
-    expected = [sorted(cluster) for cluster in about["clusters"]]
+    expected = [sorted(cluster) for cluster in _metadata(instance, "clusters")]
     owners = {span: index for index, cluster in enumerate(expected) for span in cluster}
     antecedents = {span: before for each in expected for before, span in pairwise(each)}
     claims, kinds = [], []
@@ -162,9 +154,17 @@ JUDGES: dict[str, tuple[str, Callable[[Instance, Answer], Case]]] = {
 
 
 def _field(instance: Instance, name: str) -> Any:
-    if name not in instance.fields:
-        raise ConfigurationError(NO_ANSWERS)
-    return instance[name]
+    return _gold(instance.fields, name)
+
+
+def _metadata(instance: Instance, name: str) -> Any:
+    return _gold(instance["metadata"].metadata, name)  # type: ignore[attr-defined]
+
+
+def _gold(answers: Mapping[str, Any], name: str) -> Any:
+    if name not in answers:
+        raise ConfigurationError("the data has no gold answers to compare with")
+    return answers[name]
 
 
 def _counts(claims: Sequence[Claim], expected: Sequence[Any]) -> Counts:

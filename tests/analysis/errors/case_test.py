@@ -1,7 +1,7 @@
 import numpy
 import pytest
 
-from elmo_tasks.analysis.errors.case import same_counts, scores_of
+from elmo_tasks.analysis.errors.case import scores_of
 
 
 def test_a_score_is_the_mean_of_the_f1_of_its_measures() -> None:
@@ -23,7 +23,3 @@ def test_nothing_expected_and_nothing_predicted_is_right_and_other_cases_of_noth
     scores = scores_of(numpy.array([nothing, only_predicted, only_expected, wrong]))
 
     assert scores.tolist() == [1, 0, 0, 0]
-
-
-def test_the_score_of_a_ratio_is_the_ratio() -> None:
-    assert scores_of(numpy.array(same_counts(0.7))) == pytest.approx(0.7)

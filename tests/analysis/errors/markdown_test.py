@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.report import error_report
@@ -34,9 +36,15 @@ def test_a_report_on_classes_has_every_part() -> None:
     assert "## Against" not in text
 
 
-def test_a_report_on_entities_has_their_types() -> None:
-    text = shown(entities(), "entities")
+@pytest.mark.parametrize(
+    ("compared", "heading"), [("entities", "Types of entities"), ("roles", "Roles")]
+)
+def test_a_report_on_spans_has_their_types(compared: str, heading: str) -> None:
+    text = shown(entities(), compared)
 
+    # Four of the six predicted and expected entities are halves of a right one.
+    assert "3 cases; F1 66.67 %.\n" in text
+    assert f"## {heading}\n\n| type |" in text
     assert cells(text, "type") == [
         ["LOC", "2", "1", "100.00", "50.00"],
         ["PER", "1", "2", "50.00", "100.00"],
@@ -51,12 +59,6 @@ def test_a_span_without_a_type_is_an_entity() -> None:
     rows = cells(shown([case], "entities"), "type")
 
     assert rows == [["entity", "1", "1", "100.00", "100.00"]]
-
-
-def test_a_report_on_roles_has_a_row_for_each() -> None:
-    text = shown(entities(), "roles")
-
-    assert "## Roles\n\n| type |" in text and len(cells(text, "type")) == 2
 
 
 def test_a_report_on_links_has_their_kinds_and_the_sentence_of_a_mistake() -> None:

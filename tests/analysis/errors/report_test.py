@@ -3,18 +3,13 @@ from typing import Any
 import pytest
 
 from elmo_tasks.analysis.errors.report import error_report
-from tests.helpers.error_cases import classified, entities, judged
+from tests.helpers.error_cases import classified, judged
 
 REPORT = error_report("ours", "dev.txt", judged(), num_mistakes=2)
 
 
 def rows(part: list[dict[str, Any]]) -> list[tuple]:
     return [tuple(each.values()) for each in part]
-
-
-def test_the_score_and_the_confusion_are_counted() -> None:
-    assert REPORT["score"] == pytest.approx(0.7)
-    assert REPORT["confusion"] == {"a": {"a": 4, "b": 1}, "b": {"a": 2, "b": 3}}
 
 
 def test_classes_have_the_order_of_their_task() -> None:
@@ -69,11 +64,3 @@ def test_the_calibration_error_is_the_weighted_distance_of_the_bins() -> None:
 
 def test_the_most_confident_mistakes_come_first() -> None:
     assert [each["confidence"] for each in REPORT["mistakes"]] == [0.99, 0.85]
-
-
-def test_types_of_entities_have_precision_and_recall() -> None:
-    report = error_report("", "", judged(entities(), "entities"))
-
-    # Four of the six predicted and expected entities are halves of a right one.
-    assert report["score"] == pytest.approx(4 / 6)
-    assert rows(report["types"]) == [("LOC", 2, 1, 1.0, 0.5), ("PER", 1, 2, 0.5, 1.0)]
