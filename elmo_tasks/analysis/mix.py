@@ -1,6 +1,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from elmo_tasks.analysis.tables import layer_name, table
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.opening import describe_model, find_mixes, load_model
@@ -21,21 +23,22 @@ def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:
     `ConfigurationError`: The model has no mix.
     """
     model = load_model(archive)
-    mixes = find_mixes(model)
+    mixes = mixes_of(model)
     if not mixes:
         raise ConfigurationError(
             f"{archive} holds no mix of elmo_tasks, but {describe_model(model)}"
         )
-    found = {place: (mix.weights.tolist(), mix.gamma.item()) for place, mix in mixes.items()}
     return [
-        {
-            "model": name,
-            "place": place,
-            "weights": weights,
-            "gamma": gamma,
-            "products": [gamma * weight for weight in weights],
-        }
-        for place, (weights, gamma) in found.items()
+        {"model": name, **mix, "products": [mix["gamma"] * weight for weight in mix["weights"]]}
+        for mix in mixes
+    ]
+
+
+def mixes_of(model: torch.nn.Module) -> list[dict[str, Any]]:
+    """Returns the `place`, the `weights` and `gamma` of each mix (see `read_mixes`)."""
+    return [
+        {"place": place, "weights": mix.weights.tolist(), "gamma": mix.gamma.item()}
+        for place, mix in find_mixes(model).items()
     ]
 
 

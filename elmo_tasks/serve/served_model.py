@@ -4,8 +4,8 @@ from allennlp.common.util import JsonDict
 from allennlp.models import Archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.analysis.mix import mixes_of
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.opening import find_mixes
 from elmo_tasks.predictors.task import Task
 
 
@@ -39,10 +39,7 @@ class ServedModel:
             "name": self.name,
             "class": type(self.model).__name__,
             "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
-            "mixes": [
-                {"place": place, "weights": mix.weights.tolist(), "gamma": mix.gamma.item()}
-                for place, mix in find_mixes(self.model).items()
-            ],
+            "mixes": mixes_of(self.model),
             **describe(self.task, getattr(self.predictor, "input_names", ())),
         }
 

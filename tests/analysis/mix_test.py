@@ -40,18 +40,9 @@ def test_weights_gamma_and_their_products_are_those_of_equation_1(tmp_path: Path
         assert mix["products"] == pytest.approx([gamma * weight for weight in weights])
 
 
-def test_one_layer_alone_has_all_the_weight(tmp_path: Path) -> None:
-    sst(tmp_path, "last_only")
-
-    mixes = read_mixes("last_only", str(tmp_path))
-
-    assert [(mix["place"], mix["weights"]) for mix in mixes] == [
-        ("input", [0.0, 0.0, 1.0]),
-        ("output", [0.0, 0.0, 1.0]),
-    ]
-
-
-def test_a_token_embedder_is_at_the_input(tmp_path: Path) -> None:
+def test_a_token_embedder_is_at_the_input_and_one_layer_alone_has_all_the_weight(
+    tmp_path: Path,
+) -> None:
     archive = classifier(tmp_path, elmo=ONE_LAYER)
 
     (mix,) = read_mixes("one", str(archive))
