@@ -9,7 +9,6 @@ from allennlp.modules.elmo import batch_to_ids
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
@@ -97,14 +96,6 @@ def test_the_precision_of_the_file_is_said(tmp_path: Path) -> None:
     assert fact(files, "weights") == f"{files[1]}: 0.1 MB, float16"
 
 
-def test_the_parameters_of_the_original_model_are_counted() -> None:
-    filters = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
-    raw = make_options(filters=filters, embedding={"dim": 16}, projection_dim=512, dim=4096)
-
-    # The released file has this many.
-    assert num_parameters(BiLmOptions.from_dict(raw)) == 93_600_848
-
-
 def test_weights_may_be_a_known_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KNOWN_BILMS, "original", str(FIXTURE_FILES[1]))
 
@@ -126,22 +117,10 @@ def _options(content: bytes) -> Callable[[Path], tuple[Path, Path]]:
     return make
 
 
-def _truncated(folder: Path) -> tuple[Path, Path]:
-    files = random_files(folder)
-    files[1].write_bytes(files[1].read_bytes()[:1000])
-    return files
-
-
-def _not_finite(folder: Path) -> tuple[Path, Path]:
-    return write_files(folder, make_options(), changed(char_embed=lambda array: array + numpy.inf))
-
-
 REFUSED = {
     "another layer": (_other_layers, "Cell2/LSTMCell/B, which the options do not ask for"),
     "no JSON": (_options(b"{"), "options.json is not "),
     "no options": (_options(b"{}"), "char_cnn is missing"),
-    "truncated": (_truncated, "cannot be read as HDF5; it may be truncated"),
-    "not finite": (_not_finite, "char_embed holds a value that is not a finite number"),
     "no files": (lambda folder: (folder / "no", folder / "no"), "there is no file of options"),
 }
 

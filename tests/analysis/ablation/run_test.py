@@ -58,17 +58,6 @@ def test_a_run_is_what_its_files_say(
     assert (run.trained_config() is None) == (name == "config.json")
 
 
-def test_a_folder_of_something_else_is_in_the_way(run: Run, tmp_path: Path) -> None:
-    other = Run(tmp_path, "both", 2)
-    before = run.is_in_the_way(), other.is_in_the_way()
-    other.folder.mkdir()
-    empty = other.is_in_the_way()
-    (other.folder / "thesis.txt").touch()
-
-    assert (*before, empty) == (False, False, False)
-    assert other.is_in_the_way() and not other.is_trained() and not other.is_interrupted()
-
-
 def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
     root = Path("runs")
     part, whole = Run(root, "both", 1, 0.01), Run(root, "both", 1)

@@ -77,14 +77,8 @@ def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
     # Each is drawn 200 times on average; four standard deviations are 46.
     assert len(drawn) == 12
     assert all(abs(count - 200) < 46 for count in drawn.values())
-
-
-def test_the_same_seed_draws_the_same(text: Path) -> None:
-    text.write_text("".join(f"{number} x\n" for number in range(50)), encoding="utf-8")
-
-    draws = [search(text, "x", 5, seed=seed).occurrences for seed in (1, 1, 2)]
-
-    assert draws[0] == draws[1] != draws[2]
+    # The same seed draws the same.
+    assert search(text, "x", 4, seed=599) == found
 
 
 words = st.lists(st.text("abc", min_size=1, max_size=6), min_size=1, max_size=12)

@@ -14,7 +14,6 @@ from elmo_tasks.analysis.neighbors.vectors import (
     cluster,
     mean_cosine,
     principal_plane,
-    rank,
     similar_words,
     similar_words_of_file,
 )
@@ -42,16 +41,6 @@ def cosine(first: torch.Tensor, second: torch.Tensor) -> float:
 
 def members(group: Group) -> list[int]:
     return [member for member, _ in group]
-
-
-def test_all_are_ranked_by_their_cosine() -> None:
-    all_of_them, wanted = vectors(20), vectors(1, seed=1)[0]
-
-    group = rank(all_of_them, range(20), wanted)
-
-    cosines = {member: cosine(all_of_them[member], wanted) for member in range(20)}
-    assert members(group) == sorted(range(20), key=lambda number: -cosines[number])
-    assert dict(group) == pytest.approx(cosines, abs=1e-6)
 
 
 def test_two_heaps_are_two_clusters_the_larger_first() -> None:
