@@ -38,6 +38,9 @@ def test_a_published_language_model_scores_as_the_trained_one(
         *("options.json", "weights.hdf5", "softmax.safetensors", "softmax_words.txt"),
         "MODEL_CARD.md",
     }
+    # The folder is that of a biLM, too.
+    encoder = ElmoEncoder.from_pretrained(tmp_path / "published")
+    assert encoder(["the dog"])["elmo"].shape[:2] == (1, 2)
 
 
 def test_a_softmax_in_float32_gives_the_perplexities_of_an_evaluation(
@@ -59,14 +62,6 @@ def test_a_softmax_in_float32_gives_the_perplexities_of_an_evaluation(
     assert found.forward == pytest.approx(metrics["forward_perplexity"], rel=1e-5)
     assert found.backward == pytest.approx(metrics["backward_perplexity"], rel=1e-5)
     assert found.mean == pytest.approx(metrics["perplexity"], rel=1e-5)
-
-
-def test_the_folder_is_that_of_a_bilm_too(archive: Path, tmp_path: Path) -> None:
-    publish(archive, tmp_path)
-
-    encoder = ElmoEncoder.from_pretrained(tmp_path)
-
-    assert encoder(["the dog"])["elmo"].shape[:2] == (1, 2)
 
 
 def test_words_may_be_bounded(archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

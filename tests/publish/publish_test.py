@@ -78,28 +78,20 @@ def halved(tensor: torch.Tensor) -> torch.Tensor:
 # What is written.
 
 
-def test_a_published_model_has_the_weights_in_float16_and_the_bilm_as_it_is(
-    made: tuple[Path, Path],
+def test_a_published_model_has_the_weights_in_float16_and_nearly_the_same_answers(
+    task: str, made: tuple[Path, Path]
 ) -> None:
-    archive, folder = made
+    archive, folder = map(open_archive, made)
 
-    expected = load_model(archive).state_dict()
-    found = load_model(folder).state_dict()
-
+    expected, found = archive.model.state_dict(), folder.model.state_dict()
     assert found.keys() == expected.keys()
     for name, tensor in found.items():
         exact = name.startswith("text_embedder.bilm.")
         assert tensor.equal(expected[name] if exact else halved(expected[name])), name
-
-
-def test_a_published_model_gives_the_answers_of_its_archive(
-    task: str, made: tuple[Path, Path]
-) -> None:
-    predictors = [Predictor.from_archive(open_archive(each)) for each in made]
-
-    one, other = (json.dumps(each.predict_json(INPUTS[task])) for each in predictors)
-
-    # float16 has rounded the weights.
+    one, other = (
+        json.dumps(Predictor.from_archive(each).predict_json(INPUTS[task]))
+        for each in (archive, folder)
+    )
     numbers = [[float(number) for number in _NUMBER.findall(text)] for text in (one, other)]
     assert numbers[1] == pytest.approx(numbers[0], abs=0.01)
     assert _NUMBER.sub("", other) == _NUMBER.sub("", one)
@@ -141,20 +133,18 @@ def test_a_bilm_without_a_name_is_written(sst: tuple[Path, Path], tmp_path: Path
 
 def test_the_name_in_the_config_is_that_of_the_bilm(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    config = json.loads((ROOT / "fixtures" / "bilm" / "options.json").read_text())
-    text = json.dumps({"options": config, "pretrained_file": "tiny"})
-    task = task_model(tmp_path / "run", "sst", "input")
-    folder = tmp_path / "run"
-    changed = json.loads((folder / "config.json").read_text())
-    changed["model"]["text_embedder"]["bilm"] = json.loads(text) | {"store": {"path": "x"}}
-    (folder / "config.json").write_text(json.dumps(changed))
-    assert task.exists()
+    task_model(tmp_path / "run", "sst", "input")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    options = json.loads(FIXTURE_FILES[0].read_text())
+    bilm = {"options": options, "pretrained_file": "tiny", "store": {"path": "x"}}
+    config["model"]["text_embedder"]["bilm"] = bilm
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
 
-    published = publish(folder, tmp_path / "sst")
+    published = publish(tmp_path / "run", tmp_path / "sst")
 
     assert [name for name, _ in published.bilms.values()] == ["tiny"]
-    bilm = json.loads((tmp_path / "sst" / "config.json").read_text())["model"]["text_embedder"]
-    assert bilm["bilm"]["pretrained_file"] == "tiny" and "store" not in bilm["bilm"]
+    written = json.loads((tmp_path / "sst" / "config.json").read_text())["model"]["text_embedder"]
+    assert written["bilm"]["pretrained_file"] == "tiny" and "store" not in written["bilm"]
 
 
 def test_words_may_be_bounded(tmp_path: Path) -> None:
@@ -198,20 +188,12 @@ def test_words_with_any_characters_are_kept(tmp_path: Path, max_words: int) -> N
     assert found.get_token_from_index(0, "labels") == "x\ry"
 
 
-def test_more_words_than_there_are_change_nothing(sst: tuple[Path, Path], tmp_path: Path) -> None:
-    archive, folder = sst
-
-    publish(archive, tmp_path, bilm="tiny", max_words=10**6)
-
-    for name in (PUBLISHED_WEIGHTS, "vocabulary/tokens.txt"):
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
-
-
 def test_the_files_of_a_replaced_model_are_gone(sst: tuple[Path, Path], tmp_path: Path) -> None:
     shutil.copytree(sst[1], tmp_path / "published")
     (tmp_path / "published" / "vocabulary" / "token_characters.txt").write_text("a\n")
 
-    publish(sst[0], tmp_path / "published", bilm="tiny", force=True)
+    # More words than there are change nothing.
+    publish(sst[0], tmp_path / "published", bilm="tiny", max_words=10**6, force=True)
 
     def files(folder: Path) -> dict[str, bytes]:
         found = (path for path in folder.rglob("*") if path.is_file())
