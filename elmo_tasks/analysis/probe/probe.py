@@ -1,11 +1,11 @@
 """Probes, which predict the tags of words from their vectors (Peters et al. 2018, section 5.3)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import torch
-from allennlp.common import Registrable
 from torch.nn.functional import cross_entropy, normalize
 from tqdm import tqdm
 
@@ -61,10 +61,8 @@ class MostFrequent:
         return self._of_key.get(key) or self.back_off.get(key, self.of_all)
 
 
-class Probe(Registrable):
+class Probe(Protocol):
     """Trains on the tagged tokens of one file, and predicts the tags of another."""
-
-    default_implementation = "linear"
 
     def rows(
         self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
@@ -72,17 +70,14 @@ class Probe(Registrable):
         """
         Yields the accuracy of each layer, from the token layer to the top, and then any other rows.
         """
-        raise NotImplementedError
 
 
-@Probe.register("linear")
-class LinearProbe(Probe):
+@dataclass(frozen=True)
+class LinearProbe:
     """
     Trains softmax regression on each layer alone, and on a mix of all layers, whose weights are
     trained with it. Uses Adam and a learning rate that falls to 0. The number of epochs is fixed,
     so that nothing is chosen on the validation data. Of several gold tags, it learns the first.
-
-    Registered as a `Probe` with name "linear".
 
     # Parameters
 
@@ -90,17 +85,10 @@ class LinearProbe(Probe):
     seed (default `1`): The seed of the initial weights and of the order of the tokens.
     """
 
-    def __init__(
-        self,
-        num_epochs: int = 10,
-        batch_size: int = 256,
-        learning_rate: float = 0.003,
-        seed: int = 1,
-    ) -> None:
-        self.num_epochs = num_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.seed = seed
+    num_epochs: int = 10
+    batch_size: int = 256
+    learning_rate: float = 0.003
+    seed: int = 1
 
     def rows(
         self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
@@ -159,15 +147,13 @@ class SoftmaxRegression(torch.nn.Module):
         return [self.tags[label] for label in labels.tolist()]
 
 
-@Probe.register("nearest")
-class NearestProbe(Probe):
+@dataclass(frozen=True)
+class NearestProbe:
     """
     Predicts the nearest sense of each word in each layer. The tags of a word are its senses. The
     vector of a sense is the mean over its tokens in the training data, and the nearest sense has
     the largest cosine. Of two equally near senses, the more frequent one is taken. A word that the
     training data lacks gets the tag of `most_frequent`.
-
-    Registered as a `Probe` with name "nearest".
     """
 
     def rows(
@@ -185,6 +171,10 @@ class NearestProbe(Probe):
                     for row, index in zip(rows, nearest.tolist()):
                         predicted[row] = senses[index]
             yield ProbeRow(layer_name(layer), accuracy(predicted, validation.tags))
+
+
+# The probes by their `type` in a config. The first is the default.
+PROBES: dict[str, Callable[..., Probe]] = {"linear": LinearProbe, "nearest": NearestProbe}
 
 
 def _means(train: TaggedTokens, layer: int, rows: list[int]) -> tuple[list[str], torch.Tensor]:

@@ -1,10 +1,9 @@
-import copy
 from collections.abc import Mapping
 from typing import Any
 
 from allennlp.common import Params
 
-from elmo_tasks.analysis.probe.probe import MostFrequent, Probe, ProbeRow, accuracy
+from elmo_tasks.analysis.probe.probe import PROBES, MostFrequent, Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import (
     ColumnReader,
     TaggedTokens,
@@ -12,6 +11,7 @@ from elmo_tasks.analysis.probe.tagged_tokens import (
     read_back_off,
 )
 from elmo_tasks.analysis.tables import layer_name, table
+from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.from_config import bilm_from_config, with_options
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
@@ -23,24 +23,24 @@ def run_config(config: dict[str, Any]) -> dict[str, Any]:
     # Parameters
 
     config: `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
-        `validation_data_path`; `model`, with a `bilm` and the parameters of a `Probe`; optionally
-        `back_off_path`, a file of words and tags for words that the training data lacks.
+        `validation_data_path`; `model`, with a `bilm`, the `type` of the probe (see `PROBES`) and
+        its parameters; optionally `back_off_path`, a file of words and tags for words that the
+        training data lacks.
     """
-    params = Params(with_options(copy.deepcopy(config)))
-    reader = ColumnReader.from_params(params.pop("dataset_reader"))
-    train_path, validation_path = (
-        params.pop(f"{name}_data_path") for name in ("train", "validation")
-    )
+    params = Params(with_options(config))
+    reader = from_fields(ColumnReader, params.pop("dataset_reader").as_dict(quiet=True))
+    paths = [params.pop(f"{name}_data_path") for name in ("train", "validation")]
     back_off_path = params.pop("back_off_path", None)
     model = params.pop("model")
-    bilm = model.pop("bilm")
-    title = f"{reader.tag_column} of {validation_path} in {bilm.get('pretrained_file')}"
-    sentence_layers = SentenceLayers(bilm_from_config(bilm.as_dict(quiet=True)).eval())
-    probe = Probe.from_params(model)
+    bilm = model.pop("bilm").as_dict(quiet=True)
+    kind = model.pop_choice("type", [*PROBES], default_to_first_choice=True)
+    probe = from_fields(PROBES[kind], model.as_dict(quiet=True))
     params.assert_empty("elmo-probe")
+    sentence_layers = SentenceLayers(bilm_from_config(bilm).eval())
+    title = f"{reader.tag_column} of {paths[1]} in {bilm.get('pretrained_file')}"
     # All files are read before any layers are computed, so that their errors are found early.
     back_off = None if back_off_path is None else read_back_off(back_off_path)
-    sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
+    sentences = [list(reader.read(path)) for path in paths]
     train, validation = (embed(sentence_layers, part) for part in sentences)
     return run_probe(title, probe, train, validation, back_off)
 

@@ -1,9 +1,9 @@
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from allennlp.common import FromParams
 from tqdm import tqdm
 
 from elmo_tasks.common.columns import check_columns
@@ -24,7 +24,8 @@ class TaggedSentence(NamedTuple):
     tags: list[tuple[str, ...]]
 
 
-class ColumnReader(FromParams):
+@dataclass(frozen=True)
+class ColumnReader:
     """
     Reads tags of any kind from files in columns (see `sentence_columns`).
 
@@ -39,22 +40,20 @@ class ColumnReader(FromParams):
         split.
     """
 
-    def __init__(
-        self,
-        columns: list[str],
-        tag_column: str,
-        lemma_column: str = None,
-        untagged: str = None,
-        tag_separator: str = None,
-    ) -> None:
-        if tag_separator == "":
+    columns: list[str]
+    tag_column: str
+    lemma_column: str | None = None
+    untagged: str | None = None
+    tag_separator: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.tag_separator == "":
             raise ConfigurationError("tag_separator must have a character, but is empty")
-        self.columns = columns
-        self.tag_column = tag_column
-        self.untagged = untagged
-        self.tag_separator = tag_separator
-        self._chosen = ("word", lemma_column or "word", tag_column)
-        check_columns(columns, self._chosen)
+        check_columns(self.columns, self._chosen)
+
+    @property
+    def _chosen(self) -> tuple[str, str, str]:
+        return "word", self.lemma_column or "word", self.tag_column
 
     def read(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
         """Yields the sentences of a file. Raises `ValueError` if no token has a tag."""

@@ -70,7 +70,6 @@ REFUSED = [
     (["word", "pos"], {"tag_column": "ner"}, "the columns must have 'ner' exactly once"),
     (["token", "pos"], {"tag_column": "pos"}, "the columns must have 'word' exactly once"),
     (["word", "pos"], {"tag_column": "pos", "lemma_column": "lemma"}, "'lemma' exactly once"),
-    (["word", "pos", "pos"], {"tag_column": "pos"}, "the columns must have 'pos' exactly once"),
     (["word", "pos"], {"tag_column": "pos", "tag_separator": ""}, "must have a character"),
 ]
 
