@@ -17,11 +17,11 @@ def path(tmp_path: Path) -> str:
 
 
 def test_every_text_of_a_config_is_computed_beforehand(path: str) -> None:
-    texts = texts_of_the_config()
+    texts, given = texts_of_the_config(), config()
 
-    num_computed = fill_from_config(config(), path)
+    num_computed = fill_from_config(given, path)
 
-    assert num_computed == len(texts)
+    assert num_computed == len(texts) and given == config()
     bilm = fixture_bilm(LayerStore(path))
     computed = computed_by(bilm)
     ids = batch_to_ids([list(words) for words in sorted(texts)])
@@ -42,11 +42,3 @@ def test_config_whose_texts_no_bilm_reads_is_refused(path: str) -> None:
 
     with pytest.raises(ConfigurationError, match="no text with an elmo_characters indexer"):
         fill_from_config(config(words_only), path)
-
-
-def test_the_config_is_left_as_it_is(path: str) -> None:
-    given = config()
-
-    fill_from_config(given, path)
-
-    assert given == config()

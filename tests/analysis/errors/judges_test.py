@@ -116,21 +116,15 @@ def test_the_score_of_roles_is_that_of_the_metric() -> None:
     assert 0 < score_of(cases) < 1
 
 
-def test_right_clusters_have_right_links_alone() -> None:
-    clusters = [[ANN, SHE, SHE_SAID], [ROME, CITY, IT]]
-
-    case = judge_links(clusters, clusters)
-
-    assert case.score == 1
-    assert case.predicted == ["right"] * 4
-    assert case.expected == ["She → Ann", "she → She", "the city → Rome", "It → the city"]
-    assert case.claims[0].text == "She liked the city ."
-    assert all(claim.is_right and claim.confidence == 0.7 for claim in case.claims)
-
-
 @pytest.mark.parametrize(
     "predicted, kinds, claim, f1",
     [
+        (
+            [[ANN, SHE, SHE_SAID], [ROME, CITY, IT]],
+            ["right"] * 4,
+            ("It → the city", "It → the city", True),
+            1.0,
+        ),
         # MUC by hand. One of 2 predicted links is right, and 1 of 4 expected ones is found.
         (
             [[ANN, SHE], [BEA, SHE_SAID]],
@@ -182,6 +176,11 @@ def test_each_link_has_a_kind(
     case = judge_links(predicted, expected)
 
     assert case.predicted == kinds
+    assert case.expected == ["She → Ann", "she → She", "the city → Rome", "It → the city"]
+    # A mistake is read in the sentence of the mention; sentences begin at tokens 0, 6 and 11.
+    start, _ = predicted[0][1]
+    assert case.claims[0].text == " ".join(SENTENCES[(start >= 6) + (start >= 11)])
+    assert all(each.confidence == 0.7 for each in case.claims)
     assert claim in [(each.predicted, each.expected, each.is_right) for each in case.claims]
     assert scores_of(numpy.array(case.counts[:1])) == pytest.approx(f1)
     metric([predicted], [expected])
