@@ -11,11 +11,17 @@ def name_archives(arguments: Sequence[str]) -> dict[str, str]:
     name of an archive is the path of its training's folder, without the leading folders that all
     archives have in common. Raises `ConfigurationError` if two archives have the same name.
     """
-    named = [_split(argument) for argument in arguments]
-    folders = [_folder(path) for _, path in named]
-    shared = os.path.commonpath([folder.parent for folder in folders])
+    named = []
+    for argument in arguments:
+        name, separator, path = argument.partition("=")
+        # A path may contain an equals sign.
+        if not separator or os.path.exists(argument):
+            name, path = "", argument
+        folder = Path(os.path.abspath(path))
+        named.append((name, path, folder.parent if folder.name == "model.tar.gz" else folder))
+    shared = os.path.commonpath([folder.parent for *_, folder in named])
     archives: dict[str, str] = {}
-    for (name, path), folder in zip(named, folders):
+    for name, path, folder in named:
         name = name or str(folder.relative_to(shared))
         if name in archives:
             raise ConfigurationError(
@@ -23,16 +29,3 @@ def name_archives(arguments: Sequence[str]) -> dict[str, str]:
             )
         archives[name] = path
     return archives
-
-
-def _split(argument: str) -> tuple[str, str]:
-    """Returns the name, which may be empty, and the path of an argument `[NAME=]ARCHIVE`."""
-    name, separator, path = argument.partition("=")
-    # A path may contain an equals sign.
-    return (name, path) if separator and not os.path.exists(argument) else ("", argument)
-
-
-def _folder(archive: str) -> Path:
-    """Returns the folder of a `model.tar.gz`, and any other path as it is."""
-    path = Path(os.path.abspath(archive))
-    return path.parent if path.name == "model.tar.gz" else path

@@ -72,8 +72,8 @@ class Settings(NamedTuple):
                         params.evaluate_snippet("fields", f"std.objectFieldsAll(import {target})")
                     )
                 config = read_config(path, self.overrides)
-            except (RuntimeError, ValueError) as error:
-                reason = _first_line(error).removeprefix(f"{path}: ")
+            except ValueError as error:
+                reason = str(error).removeprefix(f"{path}: ")
                 raise ConfigurationError(f"{file} cannot be read: {reason}") from error
         if unknown := [field for field in self.changes if field not in known]:
             raise ConfigurationError(
@@ -141,7 +141,7 @@ def parse_change(text: str) -> tuple[str, Any]:
             return field, json.loads(params.evaluate_snippet(name, value))
     except ConfigurationError as error:
         # The message begins with a position in a made-up file. The position is left out.
-        reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
+        reason = re.split(r":[\d():-]+: ", str(error), maxsplit=1)[-1]
         raise ValueError(
             f"the value of {text!r} is not jsonnet ({reason}); a string needs quotes: "
             f"--set '{field}=\"text\"'"
@@ -181,7 +181,3 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
 
 def _with_options(config: dict[str, Any]) -> dict[str, Any]:
     return {**config, "model": with_options(config.get("model"))}
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].removeprefix("RUNTIME ERROR: ")

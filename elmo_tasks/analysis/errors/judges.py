@@ -113,7 +113,9 @@ def _judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     owners = {span: index for index, cluster in enumerate(expected) for span in cluster}
     antecedents = {span: before for each in expected for before, span in pairwise(each)}
     claims, kinds = [], []
-    predicted = [[_span(mention) for mention in cluster] for cluster in answer["clusters"]]
+    predicted: list[list[Span]] = [
+        [tuple(mention["tokens"]) for mention in cluster] for cluster in answer["clusters"]
+    ]
     for cluster, spans in zip(answer["clusters"], predicted):
         for mention, span in list(zip(cluster, spans))[1:]:
             antecedent = spans[mention["antecedent"]]
@@ -180,11 +182,6 @@ def _text(instance: Instance) -> str:
 
 def _words(field: Any) -> list[str]:
     return [token.text for token in field]
-
-
-def _span(mention: dict[str, Any]) -> Span:
-    start, end = mention["tokens"]
-    return start, end
 
 
 def _kind(owner: int | None, antecedents_owner: int | None) -> str:
