@@ -47,13 +47,10 @@ _STAND_INS = {
     "corpus/train.txt": "my/text.txt my/train.txt",
     "corpus/heldout.txt": "my/heldout.txt my/test.txt",
 }
-# The trainings of `paper_...` configs need the released biLM.
 LEFT_OUT = (
     *("make ", ". .venv/", "curl ", "git ", "pip ", "uv ", "python scripts/fetch_data.py"),
     # Runs until somebody stops it.
     "elmo-tasks serve",
-    "elmo-tasks train training_configs/bilm/paper_",
-    "elmo-tasks train training_configs/snli/paper_",
     # Waits for another machine.
     "elmo-tasks train training_configs/bilm/mine_on_two_machines",
 )

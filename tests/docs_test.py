@@ -176,6 +176,21 @@ def test_config_is_evaluated_and_its_fields_exist(
         assert train_model(Params(config), "runs/whole", force=True) is not None
 
 
+def test_the_dense_layer_on_movie_reviews_is_trained(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy)
+    name = "training_configs/imdb/dense.jsonnet"
+    (block,) = [block for block in of_language("jsonnet") if saved_as(block) == name]
+    reviews = (
+        "{ train_data_path: 'fixtures/imdb.jsonl', validation_data_path: self.train_data_path }"
+    )
+
+    config = evaluate(f"{block.text} + {reviews}")
+
+    assert train_model(Params(config), "runs/dense", force=True) is not None
+
+
 def top_fields() -> set[str]:
     """Returns the names that a config of `allennlp train` may have at its top."""
     # AllenNLP takes `distributed` out of the config before it makes a `TrainModel`.
