@@ -25,13 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmo_tasks.commands.options import (
-    COUNT,
-    add_cuda_device,
-    add_dtype,
-    add_language,
-    add_split,
+    add_count,
+    add_shared,
     add_texts,
-    add_threads,
     device_of,
     texts_from_args,
 )
@@ -58,14 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "with the sentence's end as a token",
     )
     cut = parser.add_mutually_exclusive_group()
-    add_split(cut)
+    add_shared(cut, "--split")
     cut.add_argument(
         *("--whole-words", "--words"),
         action="store_true",
         help="the lines are sentences of words with punctuation glued on: cut each word into "
         "tokens by spaCy's rules, and add up their bits for the word",
     )
-    add_language(parser)
+    add_shared(parser, "--language", "--dtype", "--cuda-device", "--threads")
     read = parser.add_mutually_exclusive_group()
     read.add_argument(
         "--context",
@@ -90,10 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a language model: the name of a biLM (default: base), a folder that elmo-tasks pack "
         "wrote, or a repository of its files on the Hugging Face hub",
     )
-    add_dtype(parser)
-    add_cuda_device(parser)
-    add_threads(parser)
-    add("--processes", type=COUNT, default=1, metavar="N", help="score in N processes")
+    add_count(parser, "--processes", 1, "score in N processes")
     add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
 
 

@@ -5,12 +5,7 @@ import pytest
 
 from elmo_tasks import console
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
-from elmo_tasks.commands.options import (
-    BILMS,
-    MODELS,
-    add_dtype,
-    device_of,
-)
+from elmo_tasks.commands.options import BILMS, MODELS, add_shared, device_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.pretrained import MODELS as TRAINED
 from elmo_tasks.console import make_parser
@@ -19,7 +14,7 @@ from elmo_tasks.kernels.dtypes import DTYPES
 
 def test_the_help_names_every_bilm_and_model_and_dtype() -> None:
     parser = argparse.ArgumentParser()
-    add_dtype(parser)
+    add_shared(parser, "--dtype")
 
     assert set(re.findall(r"[\w.-]+", BILMS)) - {"the", "default", "or"} == set(KNOWN_BILMS)
     assert BILMS.startswith(f"{DEFAULT_BILM} (the default)")
