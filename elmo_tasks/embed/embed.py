@@ -8,10 +8,10 @@ import h5py
 import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.parts import ABOUT, Parts
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.part_files import ABOUT, Parts
 from elmo_tasks.embed.parts import Array, EmbedPart, Engine, Part, about_vectors, embed_parts
 
 # The most bytes that HDF5 and the index need for a sentence besides its values.

@@ -3,10 +3,10 @@ from functools import partial
 from typing import Any
 
 from elmo_tasks.common.errors import check_at_least
-from elmo_tasks.common.parts import Parts
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.part_files import Parts
 from elmo_tasks.embed.parts import EmbedPart, Engine, about_vectors, embed_parts
 from elmo_tasks.embed.shards import write_shard
 

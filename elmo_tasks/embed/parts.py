@@ -10,10 +10,10 @@ from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
-from elmo_tasks.common.parts import MANIFEST, Parts
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers, windows
 from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.part_files import MANIFEST, Parts
 
 Array = numpy.ndarray
 
@@ -160,12 +160,12 @@ def _sentences(
     for number, line in enumerate(corpus):
         if line.fault is None:
             if index is not None:
-                index[line.text] = str(number)
-            yield number, line.text.split()
+                index[line.values["text"]] = str(number)
+            yield number, line.values["text"].split()
             continue
         manifest["num_bad_lines"] += 1
         if manifest["num_bad_lines"] <= _LISTED:
-            bad = {"file": line.file, "line": line.number, "fault": line.fault}
+            bad = {"file": line.file, "line": line.line, "fault": line.fault}
             manifest["bad_lines"].append(bad)
 
 
@@ -185,7 +185,7 @@ def _missing(
             manifest[name] += count
         # This is an estimate until the whole text has been read.
         progress.total = int(manifest["num_tokens"] / max(corpus.share_read, 1e-9))
-        if folder.has(part):
+        if folder.has(part.index, part.name):
             num_there += len(part.ids)
             # Parts found on disk do not count in the bar's speed.
             progress.initial += part.num_tokens

@@ -12,8 +12,8 @@ import pyarrow.parquet
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.parts import MANIFEST, part_file
 from elmo_tasks.elmo.sentence_layers import windows
+from elmo_tasks.embed.part_files import MANIFEST, part_file
 from elmo_tasks.embed.parts import Array, Part
 
 
