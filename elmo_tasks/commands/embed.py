@@ -175,20 +175,18 @@ def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:
     engine = _engine(args)
     encoder = _encoder(args)
     embedding = args.embedding or ("average" if args.words else "all")
-    settings = {"begin_anew": args.force, "engine": engine, "mix": encoder.mix}
+    settings = {"begin_anew": args.force, "engine": engine}
     if args.words:
         num_words = args.max_words or NUM_WORDS
         embed_words(corpus.texts, args.output_file, encoder, embedding, args.words, num_words)
     elif args.shards or args.on:
         # pyarrow is imported only when it is needed.
-        from elmo_tasks.embed.embed_shards import embed_shards
+        from elmo_tasks.embed.shards import embed_shards
 
-        embed_shards(
-            corpus, args.output_file, encoder.layers, embedding, args.part_tokens, **settings
-        )
+        embed_shards(corpus, args.output_file, encoder, embedding, args.part_tokens, **settings)
     else:
         with_sentences = not args.forget_sentences
-        embed(corpus, Path(args.output_file), encoder.layers, embedding, with_sentences, **settings)
+        embed(corpus, Path(args.output_file), encoder, embedding, with_sentences, **settings)
 
 
 def _encoder(args: argparse.Namespace) -> "ElmoEncoder":

@@ -118,7 +118,7 @@ def test_the_command_takes_the_embedding_as_an_option(
 ) -> None:
     allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
     other = paths.hdf5.with_name("other.hdf5")
-    embed(Corpus([paths.text]), other, encoder.layers, embedding)
+    embed(Corpus([paths.text]), other, encoder, embedding)
 
     assert paths.hdf5.read_bytes() == other.read_bytes()
 
@@ -200,14 +200,6 @@ def test_what_cannot_be_done_is_refused(
     assert sorted(os.listdir()) == ["text.txt", "there.hdf5"]
 
 
-def test_a_file_that_is_there_is_overwritten_when_asked(paths: Paths) -> None:
-    paths.hdf5.write_text("mine")
-
-    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, "--force")
-
-    assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
-
-
 # Which biLM.
 
 
@@ -277,7 +269,7 @@ def long_text(paths: Paths, small_parts: None) -> Paths:
 
 
 def embedded(paths: Paths) -> None:
-    embed(Corpus([paths.text]), paths.hdf5, fixture_encoder().layers)
+    embed(Corpus([paths.text]), paths.hdf5, fixture_encoder())
 
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int) -> None:
@@ -360,26 +352,20 @@ def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
 @pytest.mark.parametrize(
     ("changes", "differ"),
     [
-        (["--top"], "another embedding"),
         (["--bilm", "mini"], "another biLM"),
-        (["--use-store", "STORE", "--average"], "another embedding and another store"),
-        (None, "another text"),
+        ([*FILES, "--use-store", "store", "--average"], "another embedding and another store"),
     ],
 )
 def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
-    changes: list[str] | None, differ: str, begun: Paths
+    changes: list[Any], differ: str, begun: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if changes is None:
-        begun.text.write_text("A\n" + begun.text.read_text(encoding="utf-8"), encoding="utf-8")
-    command: list[Any] = [begun.text, begun.hdf5]
-    command += [] if "--bilm" in (changes or []) else FILES
-    command += [begun.text.with_name(x) if x == "STORE" else x for x in changes or []]
+    monkeypatch.chdir(begun.text.parent)
+    command = ["elmo-embed", begun.text, begun.hdf5, *changes]
 
-    message = refusal("elmo-embed", *command)
-
-    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
+    assert refusal(*command).startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
     assert len(list(begun.partial.glob("part-*"))) == 5
-    allennlp("elmo-embed", *command, "--force")
+
+    allennlp(*command, "--force")
     numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
     assert len(numbers) == len(begun.text.read_text(encoding="utf-8").splitlines())
 
