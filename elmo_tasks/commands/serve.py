@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the port to listen on; 0 takes a free one (default: 8000)",
     )
     add_count(parser, "--max-words", 5000, "the most words and punctuation marks of a request")
-    tabs = "the text in the tabs Layers, Senses and Words"
+    tabs = "the text in the tabs Layers, Senses and Words, such as de or zh,"
     add_shared(parser, "--language", help=f"spaCy's code of the language of {tabs} (default: en)")
     add_bilm(parser)
 
