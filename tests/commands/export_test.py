@@ -75,14 +75,6 @@ def test_the_pair_is_that_of_the_archive(
     assert check(*files).problems == []
 
 
-def test_the_folder_of_a_training_may_stand_for_its_archive(tmp_path: Path, archive: Path) -> None:
-    allennlp("elmo-export", archive.parent, tmp_path / "folder")
-    allennlp("elmo-export", archive, tmp_path / "archive")
-
-    for one, other in zip(pair(tmp_path / "folder"), pair(tmp_path / "archive")):
-        assert one.read_bytes() == other.read_bytes()
-
-
 def test_weights_of_a_checkpoint_may_stand_for_the_best(tmp_path: Path, archive: Path) -> None:
     state = torch.load(archive.parent / "best.th")
     checkpoint = tmp_path / "model_state_e0_b100.th"
