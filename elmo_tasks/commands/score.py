@@ -137,7 +137,7 @@ def _score(
     if args.language != "en":
         about["cut"] += f", {args.language}"
     output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
-    sentences = _sentences(corpus, name)
+    sentences: Iterator[list[str]] = map(str.split, corpus.texts())
     skip = 0
     if output is not None:
         skip, sentences = output.num_done, output.check(sentences)
@@ -154,16 +154,6 @@ def _score(
     done = f" after the {skip:,} that were scored before" if skip else ""
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
-
-
-def _sentences(corpus: "Corpus", name: str) -> Iterator[list[str]]:
-    """Yields the tokens of each line. Raises `ConfigurationError` if there is no line."""
-    is_empty = True
-    for text in corpus.texts():
-        is_empty = False
-        yield text.split()
-    if is_empty:
-        raise ConfigurationError(f"{name} has no line: there is nothing to score")
 
 
 def _counted(scores: "Iterator[Score]", total: "Perplexity", corpus: "Corpus") -> "Iterator[Score]":

@@ -68,9 +68,16 @@ class Corpus:
         self.share_read = 1.0
 
     def texts(self) -> Iterator[str]:
-        """Yields the text of each line. Raises `ValueError` at a line that cannot be read."""
+        """
+        Yields the text of each line. Raises `ValueError` at a line that cannot be read, or
+        `ConfigurationError` if there is no line.
+        """
+        is_empty = True
         for line in without_faults(self):
+            is_empty = False
             yield line.values["text"]
+        if is_empty:
+            raise ConfigurationError(f"{self} is empty: it has no line")
 
     def _sentences(self, line: Record) -> Iterator[Record]:
         if self._split is None or line.fault is not None:

@@ -46,8 +46,8 @@ def embed(
     `ConfigurationError`: The text is empty, a table has no such column, or the disk is too full.
     """
     # A line that cannot be read is an error before anything is computed.
-    if sum(1 for _ in corpus.texts()) == 0:
-        raise ConfigurationError(f"{corpus} is empty: there is nothing to embed")
+    for _ in corpus.texts():
+        pass
     folder = output_file.with_name(f"{output_file.name}.partial")
     if not (folder / ABOUT).exists():
         # A run may have been killed while it removed its parts.

@@ -407,7 +407,7 @@ def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(paths
     assert message.startswith(f"elmo-embed: {paths.text}:3: not UTF-8")
     paths.text.write_text("")
     message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
-    assert message == f"elmo-embed: {paths.text} is empty: there is nothing to embed"
+    assert message == f"elmo-embed: {paths.text} is empty: it has no line"
     assert os.listdir(paths.text.parent) == ["text.txt"]
 
 

@@ -254,7 +254,7 @@ def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
 
 # The name of a file, the options, and words of the message.
 REFUSED: list[tuple[str, tuple[object, ...], str]] = [
-    ("empty.txt", (), "empty.txt has no line: there is nothing to score"),
+    ("empty.txt", (), "empty.txt is empty: it has no line"),
     ("latin.txt", (), "latin.txt:2: not UTF-8"),
     ("text.txt", ("--context", -2), "context must be 0 sentences or more"),
     ("text.txt", ("--stream", "--processes", 2), "a running text is read by one process"),
