@@ -163,6 +163,22 @@ def test_raw_text_is_cut_into_sentences(score: Run, tmp_path: Path) -> None:
 # Tests of files.
 
 
+def interrupt(score: Run, monkeypatch: pytest.MonkeyPatch, *args: object) -> None:
+    """Runs `score`, and interrupts it when it has saved two sentences and a part of the third."""
+    monkeypatch.setattr(score_file, "_CHARACTERS", 1)
+    saved = score_file.ScoreFile._save
+
+    def stop_after_two(self: Any, file: Any, new: Any, number: int) -> None:
+        saved(self, file, new, number)
+        if number == 2:
+            file.write(b"half a li")
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(score_file.ScoreFile, "_save", stop_after_two)
+        score(*args)
+
+
 @pytest.mark.parametrize("options", [(), ("--context", 1), ("--stream",), ("--sums", "--jsonl")])
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_file(
     score: Run,
@@ -173,20 +189,8 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_file(
 ) -> None:
     whole, broken = tmp_path / "whole.tsv", tmp_path / "broken.tsv"
     score(text, "--output", whole, *options)
-    monkeypatch.setattr(score_file, "_CHARACTERS", 1)
-    saved = score_file.ScoreFile._save
-
-    def stop_after_two(self: Any, file: Any, new: Any, number: int) -> None:
-        saved(self, file, new, number)
-        if number == 2:
-            file.write(b"half a li")
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(score_file.ScoreFile, "_save", stop_after_two)
-    with pytest.raises(SystemExit):
-        score(text, "--output", broken, *options)
+    interrupt(score, monkeypatch, text, "--output", broken, *options)
     assert not broken.exists()
-    monkeypatch.setattr(score_file.ScoreFile, "_save", saved)
 
     _, err = score(text, "--output", broken, *options)
 
@@ -213,17 +217,7 @@ def test_a_file_that_was_begun_with_something_else_is_not_continued(
     score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     output = tmp_path / "out.tsv"
-    monkeypatch.setattr(score_file, "_CHARACTERS", 1)
-    saved = score_file.ScoreFile._save
-
-    def stop(self: Any, *args: Any) -> None:
-        saved(self, *args)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(score_file.ScoreFile, "_save", stop)
-    with pytest.raises(SystemExit):
-        score(text, "--output", output)
-    monkeypatch.setattr(score_file.ScoreFile, "_save", saved)
+    interrupt(score, monkeypatch, text, "--output", output)
     if change == "text":
         text.write_text("another text\n" + text.read_text(encoding="utf-8"), encoding="utf-8")
         expected = f"the text has changed since {output}.partial was begun"
