@@ -24,13 +24,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmo_tasks.commands.options import (
-    add_count,
-    add_shared,
-    add_texts,
-    device_of,
-    texts_from_args,
-)
+from elmo_tasks.commands.options import add_count, add_shared, add_texts, device_of, texts_from_args
 from elmo_tasks.common.errors import ConfigurationError
 
 if TYPE_CHECKING:

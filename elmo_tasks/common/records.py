@@ -7,13 +7,7 @@ from typing import BinaryIO
 from elmo_tasks.common.columns import is_document, sentence_columns
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.tables import plain, sheet_rows, table_rows, with_names
-from elmo_tasks.common.text_files import (
-    Record,
-    lines_of,
-    opened,
-    refuse_damaged,
-    without_faults,
-)
+from elmo_tasks.common.text_files import Record, lines_of, opened, refuse_damaged, without_faults
 
 # The suffixes of compressed files.
 COMPRESSED = (".gz", ".xz", ".bz2")

@@ -168,11 +168,7 @@ def _sentences(
 
 
 def _missing(
-    parts: Iterable[Part],
-    folder: Parts,
-    manifest: dict[str, Any],
-    corpus: Corpus,
-    progress: tqdm,
+    parts: Iterable[Part], folder: Parts, manifest: dict[str, Any], corpus: Corpus, progress: tqdm
 ) -> Iterator[Part]:
     """Enters all parts in the manifest, and yields those without a file."""
     num_there, said = 0, False

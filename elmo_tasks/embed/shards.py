@@ -113,10 +113,7 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
     manifest = read_manifest(folder)
     names = vector_names(manifest["embedding"], manifest["num_layers"])
     for part in manifest["parts"]:
-        with (
-            part_file(folder, part["file"]) as path,
-            pyarrow.parquet.ParquetFile(path) as file,
-        ):
+        with part_file(folder, part["file"]) as path, pyarrow.parquet.ParquetFile(path) as file:
             for rows in file.iter_batches(256):
                 ids, tokens = rows["id"].to_pylist(), rows["tokens"].to_pylist()
                 for row, (index, words) in enumerate(zip(ids, tokens)):

@@ -24,7 +24,7 @@ from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
 from elmo_tasks.embed.shards import read_manifest
 from elmo_tasks.kernels.threads import operator_threads
-from tests.helpers.archives import SENTENCES, language_model, sst
+from tests.helpers.archives import SENTENCES, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.processes import run
@@ -185,7 +185,11 @@ REFUSED: list[tuple[str, list[Any], str]] = [
     (".", ["--force"], "is a folder; choose another file"),
     ("memory://out.hdf5", [], "memory://out.hdf5 is an address: give --shards"),
     ("out.hdf5", ["--column", "text"], "text.txt is neither a table (.csv, .tsv, .parquet or .xls"),
-    ("out.hdf5", ["--bilm", "mini"], "without --bilm"),
+    ("out.hdf5", [*FILES, "--bilm", "mini"], "without --bilm"),
+    ("out.hdf5", FILES[:2], "give --options together with --weights"),
+    ("out.hdf5", ["--bilm", "tiny"], "no biLM is known as 'tiny'; there are"),
+    ("out.hdf5", ["--bilm", "nowhere/model.tar.gz"], "nowhere/model.tar.gz not found"),
+    ("out.hdf5", ["--bilm", "mini", "--mix"], "mini has no trained mix: give --bilm a model that"),
 ]
 
 
@@ -196,7 +200,8 @@ def test_what_cannot_be_done_is_refused(
     monkeypatch.chdir(paths.text.parent)
     Path("there.hdf5").write_text("mine")
 
-    assert words in refusal("elmo-embed", "text.txt", output, *FILES, *options)
+    files = [] if {"--bilm", "--options"} & set(options) else FILES
+    assert words in refusal("elmo-embed", "text.txt", output, *files, *options)
     assert sorted(os.listdir()) == ["text.txt", "there.hdf5"]
 
 
@@ -208,19 +213,6 @@ def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(paths: Paths
 
     (layers,) = ElmoEncoder.from_pretrained("base").layers([LINES[0].split()])
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], layers, atol=1e-5)
-
-
-def test_a_mix_is_refused_where_none_was_trained(paths: Paths, tmp_path: Path) -> None:
-    archive = language_model(tmp_path)
-
-    for bilm in ("base", archive):
-        said = refusal("elmo-embed", paths.text, paths.hdf5, "--bilm", bilm, "--mix")
-
-        assert said == (
-            f"elmo-embed: {bilm} has no trained mix: give --bilm a model that has one, or "
-            "--average, which writes the mean of the layers"
-        )
-        assert not paths.hdf5.exists()
 
 
 def test_the_dtype_of_the_products_may_be_chosen(paths: Paths, encoder: ElmoEncoder) -> None:
@@ -409,19 +401,6 @@ def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(paths
     message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
     assert message == f"elmo-embed: {paths.text} is empty: it has no line"
     assert os.listdir(paths.text.parent) == ["text.txt"]
-
-
-def test_a_bilm_that_cannot_be_had_is_refused(paths: Paths, tmp_path: Path) -> None:
-    def refused(*args: object) -> str:
-        return refusal("elmo-embed", paths.text, paths.hdf5, *args)
-
-    assert "no biLM is known as 'tiny'; there are" in refused("--bilm", "tiny")
-    assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
-    assert "together with --weights" in refused(*FILES[:2])
-    (tmp_path / "training").mkdir()
-    archive = sst(tmp_path / "training", "baseline")
-    assert "holds no biLM of elmo_tasks" in refused("--bilm", archive)
-    assert not paths.partial.exists()
 
 
 def test_a_full_disk_loses_nothing(

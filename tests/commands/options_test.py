@@ -42,9 +42,7 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         device_of(argparse.Namespace(cuda_device=99))
 
 
-def test_a_misspelt_option_is_answered_with_the_right_one(
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_a_misspelt_option_is_answered_with_the_right_one(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit, match="^2$"):
         console._parse(["predict", "sst", "in.txt", "--ouput", "x"])
 

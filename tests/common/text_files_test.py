@@ -42,9 +42,7 @@ def test_lines_have_numbers_from_1_and_neither_ends_nor_a_byte_order_mark(tmp_pa
     assert list(read_lines(path)) == [text for _, text in lines]
 
 
-def test_a_pattern_is_its_files_sorted_and_the_path_of_a_file_is_no_pattern(
-    tmp_path: Path,
-) -> None:
+def test_a_pattern_is_its_files_sorted_and_the_path_of_a_file_is_no_pattern(tmp_path: Path) -> None:
     paths = [str(written(tmp_path / name, "")) for name in ("b1.txt", "a[1].txt", "a1.txt.gz")]
     (tmp_path / "d.txt").mkdir()
 

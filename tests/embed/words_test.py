@@ -55,8 +55,7 @@ def read_binary(path: Path) -> dict[str, numpy.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("option", "output"),
-    [(None, "elmo"), ("--top", "lstm_outputs2"), ("--token", "word_emb")],
+    ("option", "output"), [(None, "elmo"), ("--top", "lstm_outputs2"), ("--token", "word_emb")]
 )
 @pytest.mark.parametrize(("format", "read"), [("text", read_text), ("binary", read_binary)])
 def test_a_word_has_the_mean_over_its_occurrences(
