@@ -94,7 +94,7 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
             hdf5.unlink(missing_ok=True)
             quiet = io.StringIO()
             with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
-                embed(Corpus([text]), hdf5, encoder.layers)
+                embed(Corpus([text]), hdf5, encoder)
             return []
 
         def annotate(turn: Sentences) -> Layers:

@@ -22,8 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from elmo_tasks.commands.options import COUNT, add_overrides, add_threads, whole_number
-from elmo_tasks.common import registration
+from elmo_tasks.commands.options import add_count, add_shared, whole_number
 
 GOES_ON = "the same command goes on from here"
 
@@ -68,19 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         help="set a field of the task's library, for all variants; the value is jsonnet",
     )
-    add_overrides(parser)
-    add(
-        "--jobs",
-        type=COUNT,
-        default=1,
-        metavar="N",
-        help="runs to train at the same time (default: 1)",
-    )
-    add_threads(parser)
+    add_shared(parser, "--overrides", "--threads")
+    add_count(parser, "--jobs", 1, "runs to train at the same time")
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.analysis.ablation.ablation import run_ablation
     from elmo_tasks.analysis.ablation.report import text_of
     from elmo_tasks.analysis.ablation.run import Run

@@ -3,7 +3,8 @@ The list of the commands of `elmo-tasks`, how their parsers are made, and how th
 
 A command is a module of this folder with `add_arguments(parser)` and `run(args)`. Its docstring is
 its help: the first line is shown in the list of commands, and a paragraph with an indented line is
-printed as it is. A command imports what it needs in `run`, so that its help is quick.
+printed as it is. A command imports what it needs in `run`, so that its help is quick. Before `run`,
+all names are registered with AllenNLP, except for the commands in `_WITHOUT_ALLENNLP`.
 """
 
 import argparse
@@ -30,6 +31,9 @@ GROUPS = {
     ),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+
+# The commands that import AllenNLP themselves, and only if the model or the data need it.
+_WITHOUT_ALLENNLP = ("check", "embed", "export", "mix", "neighbors", "new", "score")
 
 # AllenNLP has `train`, `predict` and `evaluate`, which stay as they are there; these it has not.
 IN_ALLENNLP = tuple(name for name in COMMANDS if name not in GROUPS["a model of your own"])
@@ -85,8 +89,10 @@ def add_command(subparsers: Any, name: str, command: ModuleType) -> argparse.Arg
 
 def _run(command: ModuleType, args: argparse.Namespace) -> None:
     with one_line_errors(args.parser.prog, args.debug, getattr(command, "GOES_ON", "")):
-        if args.include_package:
+        name = command.__name__.rpartition(".")[2]
+        if args.include_package or name not in _WITHOUT_ALLENNLP:
             registration.register()
+        if args.include_package:
             from allennlp.common.util import import_module_and_submodules
 
             for package in args.include_package:

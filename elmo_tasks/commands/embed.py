@@ -44,10 +44,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmo_tasks.commands.options import (
-    COUNT,
     add_bilm,
-    add_language,
-    add_split,
+    add_count,
+    add_shared,
     add_texts,
     open_from_args,
     texts_from_args,
@@ -69,8 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_texts(parser)
     add("output_file", metavar="OUT", help="the file to write, or the folder")
-    add_split(parser)
-    add_language(parser)
+    add_shared(parser, "--split", "--language")
     embedding = parser.add_mutually_exclusive_group()
     for name, described in {
         "all": "write all layers, layer 0 first: shape (layers, tokens, dim) (default)",
@@ -84,33 +82,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     add("--place", help="which mix of a model --mix takes, input or output, if it has both")
     add_bilm(parser)
-    add(
+    add_count(
+        parser,
         "--processes",
-        type=COUNT,
-        metavar="N",
-        help="embed in N processes of this machine, which share the weights and have a thread "
-        "each (default: one process); with --on ray, in N processes of "
-        "Ray (default: one for each GPU, or if there is none, for each CPU)",
+        None,
+        "embed in N processes of this machine, which share the weights and have a thread each "
+        "(default: one process); with --on ray, in N processes of Ray (default: one for each GPU, "
+        "or if there is none, for each CPU)",
     )
     add("--shards", choices=["parquet"], help="write a folder of Parquet and a manifest")
-    add(
-        "--part-tokens",
-        type=COUNT,
-        default=65_536,
-        metavar="N",
-        help="tokens in a file of --shards (default: 65536)",
-    )
+    add_count(parser, "--part-tokens", 65_536, "tokens in a file of --shards")
     add(
         "--words",
         choices=("text", "binary"),
         help="write one vector a word, in this format of word2vec",
     )
-    add(
-        *("--max-words", "--num-words"),
-        type=COUNT,
-        metavar="N",
-        help="the N most frequent words, with --words (default: 50000)",
-    )
+    words = "the N most frequent words, with --words (default: 50000)"
+    add_count(parser, "--max-words --num-words", None, words)
     add("--on", choices=["ray"], help="embed on Ray, to --shards parquet")
     add(
         "--address",
@@ -127,19 +115,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out sentence_to_index, which must fit into memory",
     )
-    add(
+    add_count(
+        parser,
         "--batch-tokens",
-        type=COUNT,
-        default=2048,
-        metavar="N",
-        help="tokens per batch, padding included (default: 2048); a batch of up to 16 long "
-        "lines has up to eight times as many",
+        2048,
+        "tokens per batch, padding included; a batch of up to 16 long lines has up to eight times "
+        "as many",
     )
-    add(
-        "--force",
-        action="store_true",
-        help="overwrite OUT, also parts with other settings or of another text",
-    )
+    add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -192,20 +175,18 @@ def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:
     engine = _engine(args)
     encoder = _encoder(args)
     embedding = args.embedding or ("average" if args.words else "all")
-    settings = {"begin_anew": args.force, "engine": engine, "mix": encoder.mix}
+    settings = {"begin_anew": args.force, "engine": engine}
     if args.words:
         num_words = args.max_words or NUM_WORDS
         embed_words(corpus.texts, args.output_file, encoder, embedding, args.words, num_words)
     elif args.shards or args.on:
         # pyarrow is imported only when it is needed.
-        from elmo_tasks.embed.embed_shards import embed_shards
+        from elmo_tasks.embed.shards import embed_shards
 
-        embed_shards(
-            corpus, args.output_file, encoder.layers, embedding, args.part_tokens, **settings
-        )
+        embed_shards(corpus, args.output_file, encoder, embedding, args.part_tokens, **settings)
     else:
         with_sentences = not args.forget_sentences
-        embed(corpus, Path(args.output_file), encoder.layers, embedding, with_sentences, **settings)
+        embed(corpus, Path(args.output_file), encoder, embedding, with_sentences, **settings)
 
 
 def _encoder(args: argparse.Namespace) -> "ElmoEncoder":

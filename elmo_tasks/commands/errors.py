@@ -17,9 +17,8 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_threads
+from elmo_tasks.commands.options import add_count, add_shared
 from elmo_tasks.commands.reports import add_report, deliver
-from elmo_tasks.common import registration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,19 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]OTHER",
         help="a model of the same task to compare by a paired bootstrap",
     )
-    add(
-        "--top",
-        type=COUNT,
-        default=10,
-        metavar="N",
-        help="how many mistakes, and cases that only one model gets right (default: 10)",
-    )
-    add_threads(parser)
+    add_count(parser, "--top", 10, "how many mistakes, and cases that only one model gets right")
+    add_shared(parser, "--threads")
     add_report(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.analysis.archive_names import name_archives
     from elmo_tasks.analysis.charts import draw_errors
     from elmo_tasks.analysis.errors.markdown import markdown

@@ -14,8 +14,7 @@ import argparse
 import re
 from typing import Any
 
-from elmo_tasks.commands.options import COUNT, add_model, add_model_options, add_output
-from elmo_tasks.common import registration
+from elmo_tasks.commands.options import add_count, add_shared
 
 # Metrics that are not printed: the weights of the mixes, and the parts of the loss.
 _ABOUT_TRAINING = re.compile(r"elmo_(input|output)_(s\d+|gamma)$|(reg|batch)_loss$")
@@ -23,11 +22,11 @@ _ABOUT_TRAINING = re.compile(r"elmo_(input|output)_(s\d+|gamma)$|(reg|batch)_los
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add_model(parser)
+    add_shared(parser, "archive_file")
     add("input_file", metavar="FILE", help="labelled data in the format of the training data")
-    add_output(parser, "write the metrics to this file, too, as JSON")
+    add_shared(parser, "--output", help="write the metrics to this file, too, as JSON")
     add("--predictions-output-file", metavar="OUT", help="write the answers to this file")
-    add("--batch-size", type=COUNT, metavar="N", help="inputs in a batch (default: as in training)")
+    add_count(parser, "--batch-size", None, "inputs in a batch (default: as in training)")
     add(
         "--extend-vocab",
         action="store_true",
@@ -40,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the files of word vectors for --extend-vocab, by the names of the embeddings in the "
         "model (default: the files of the training)",
     )
-    add_model_options(parser)
+    add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
+    add_shared(parser, "--file-friendly-logging")
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from allennlp.commands import evaluate
 
     from elmo_tasks.archives.open_archive import open_archive

@@ -18,7 +18,7 @@ examples:
 import argparse
 from pathlib import Path
 
-from elmo_tasks.commands.options import add_weights
+from elmo_tasks.commands.options import add_shared
 from elmo_tasks.common.errors import ConfigurationError
 
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="float32",
         help="the dtype of the weights (default: float32); AllenNLP reads both",
     )
-    add_weights(parser)
+    add_shared(parser, "--weights")
     add(
         "--onnx",
         action="store_true",

@@ -13,7 +13,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_bilm, open_from_args
+from elmo_tasks.commands.options import add_bilm, add_count, open_from_args
 from elmo_tasks.commands.reports import add_report, deliver
 
 
@@ -30,13 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sentence",
         help="a tokenized sentence with WORD: rank the occurrences by similarity to WORD there",
     )
-    add(
-        "--clusters",
-        type=COUNT,
-        default=2,
-        metavar="K",
-        help="the number of clusters, without --sentence (default: 2)",
-    )
+    add_count(parser, "--clusters", 2, "the number of clusters, without --sentence", "K")
     add(
         "--layer",
         type=int,
@@ -44,13 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the layer to compare; 0 is that of the tokens (default: the top layer)",
     )
     add("--ignore-case", action="store_true", help="count Bank as an occurrence of bank")
-    add(
-        "--top",
-        type=COUNT,
-        default=8,
-        metavar="N",
-        help="occurrences and similar words to show (default: 8)",
-    )
+    add_count(parser, "--top", 8, "occurrences and similar words to show")
     add(
         "--vectors",
         metavar="FILE",

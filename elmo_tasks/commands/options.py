@@ -1,8 +1,8 @@
-"""The options that several commands have, each added by one function, and what reads them."""
+"""The options that several commands have, and what reads them."""
 
 import argparse
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,76 @@ def whole_number(least: int, text: str) -> int:
 
 COUNT = partial(whole_number, 1)
 
+# The options that several commands have, with their arguments of `add_argument`.
+_SHARED: dict[str, dict[str, Any]] = {
+    "archive_file": {
+        "metavar": "MODEL",
+        "help": f"the name of a model of this package ({MODELS}); the folder or the model.tar.gz "
+        "of a training; a folder of elmo-tasks pack; or a repository on the Hugging Face hub",
+    },
+    "--column": {
+        "metavar": "NAME",
+        "help": "the column or JSON field that has the texts (default: sentence or text)",
+    },
+    "--cuda-device": {
+        "type": int,
+        "default": -1,
+        "metavar": "I",
+        "help": "the GPU's index (default: the CPU)",
+    },
+    "--dtype": {
+        "choices": ("auto", "float32", "bfloat16"),
+        "help": "the dtype of the biLM's matrix products: float32; bfloat16, which is faster on a "
+        "CPU or GPU that has units for it, with relative errors of 0.5 %%; or auto, the faster of "
+        "the two (default: that of the archive's config, otherwise float32)",
+    },
+    "--file-friendly-logging": {
+        "action": "store_true",
+        "help": "write each state of the progress bar on a line of its own",
+    },
+    "--language": {
+        "metavar": "CODE",
+        "default": "en",
+        "help": "spaCy's code of the language of raw text, such as de or zh (default: en)",
+    },
+    "--output": {"metavar": "OUT"},
+    "--overrides": {
+        "metavar": "JSON",
+        "default": "",
+        "help": "an object with changes to the config, such as '{\"trainer.num_epochs\": 3}'",
+    },
+    "--split": {
+        "action": "store_true",
+        "help": "the text is raw: cut each line into sentences and tokens by spaCy's rules",
+    },
+    # This number is set before a command runs.
+    "--threads": {
+        "type": COUNT,
+        "metavar": "N",
+        "help": "threads of each PyTorch operator (default: OMP_NUM_THREADS, otherwise a quarter "
+        "of the cores, and a biLM that is not trained computes two parts of a batch at once)",
+    },
+    "--weights": {
+        "metavar": "FILE",
+        "help": "read these weights, such as a checkpoint, in place of the best ones",
+    },
+}
+_OTHER_NAMES = {"--output": "--output-file", "--overrides": "-o", "--weights": "--weights-file"}
+
+
+def add_shared(parser: Any, *names: str, **changes: Any) -> None:
+    """Adds options that several commands have. `changes` are other arguments of `add_argument`."""
+    for name in names:
+        others = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else []
+        parser.add_argument(name, *others, **{**_SHARED[name], **changes})
+
+
+def add_count(parser: Any, names: str, default: int | None, text: str, metavar: str = "N") -> None:
+    """Adds an option, by its names, for a number of at least 1. Its help ends with the default."""
+    shown = "" if default is None else f" (default: {default})"
+    settings: dict[str, Any] = {"default": default, "metavar": metavar, "help": f"{text}{shown}"}
+    parser.add_argument(*names.split(), type=COUNT, **settings)
+
 
 def add_bilm(parser: argparse.ArgumentParser) -> None:
     """Adds the options that `open_from_args` reads."""
@@ -44,40 +114,7 @@ def add_bilm(parser: argparse.ArgumentParser) -> None:
     add("--name", help="the name of the biLM, if the model of an archive has several")
     add("--options", "--options-file", metavar="FILE", help="the options.json of a biLM")
     add("--weights", "--weight-file", metavar="FILE", help="the weights.hdf5 of a biLM")
-    add_dtype(parser)
-    add_cuda_device(parser)
-    add_threads(parser)
-
-
-def add_dtype(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dtype",
-        choices=("auto", "float32", "bfloat16"),
-        help="the dtype of the biLM's matrix products: float32; bfloat16, which is faster on a CPU "
-        "or GPU that has units for it, with relative errors of 0.5 %%; or auto, the faster of the "
-        "two (default: that of the archive's config, otherwise float32)",
-    )
-
-
-def add_cuda_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cuda-device",
-        type=int,
-        default=-1,
-        metavar="I",
-        help="the GPU's index (default: the CPU)",
-    )
-
-
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Adds the number of threads, which is set before a command runs."""
-    parser.add_argument(
-        "--threads",
-        type=COUNT,
-        metavar="N",
-        help="threads of each PyTorch operator (default: OMP_NUM_THREADS, otherwise a quarter of "
-        "the cores, and a biLM that is not trained computes two parts of a batch at once)",
-    )
+    add_shared(parser, "--dtype", "--cuda-device", "--threads")
 
 
 def device_of(args: argparse.Namespace) -> "torch.device":
@@ -116,32 +153,7 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
         "for the standard input: plain, a table (.csv, .tsv) with a line of names, or JSON lines "
         "(.jsonl), each also as .gz or .xz; or Parquet (.parquet)",
     )
-    add_column(parser, "sentence or text")
-
-
-def add_column(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--column",
-        metavar="NAME",
-        help=f"the column or JSON field that has the texts (default: {default})",
-    )
-
-
-def add_language(parser: argparse.ArgumentParser, text: str = "raw text") -> None:
-    parser.add_argument(
-        "--language",
-        metavar="CODE",
-        default="en",
-        help=f"spaCy's code of the language of {text}, such as de or zh (default: en)",
-    )
-
-
-def add_split(parser: Any) -> None:
-    parser.add_argument(
-        "--split",
-        action="store_true",
-        help="the text is raw: cut each line into sentences and tokens by spaCy's rules",
-    )
+    add_shared(parser, "--column")
 
 
 def _splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
@@ -161,58 +173,10 @@ def texts_from_args(args: argparse.Namespace, output: str | None) -> "Iterator[C
     from elmo_tasks.common.text_files import spooled
     from elmo_tasks.embed.corpus import Corpus
 
-    is_input = args.input_file == ["-"]
-    with (
-        spooled() if is_input else nullcontext(None) as standard_input,
-        nullcontext() if output is None or "://" in output else lock(output),
-    ):
-        files = args.input_file if standard_input is None else [standard_input]
+    with ExitStack() as stack:
+        files = args.input_file
+        if files == ["-"]:
+            files = [stack.enter_context(spooled())]
+        if output is not None and "://" not in output:
+            stack.enter_context(lock(output))
         yield Corpus(files, args.column, _splitter(args))
-
-
-def add_overrides(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o",
-        "--overrides",
-        metavar="JSON",
-        default="",
-        help="an object with changes to the config, such as '{\"trainer.num_epochs\": 3}'",
-    )
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "archive_file",
-        metavar="MODEL",
-        help=f"the name of a model of this package ({MODELS}); the folder or the model.tar.gz of a "
-        "training; a folder of elmo-tasks pack; or a repository on the Hugging Face hub",
-    )
-
-
-def add_weights(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        *("--weights", "--weights-file"),
-        metavar="FILE",
-        help="read these weights, such as a checkpoint, in place of the best ones",
-    )
-
-
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what `predict` and `evaluate` share."""
-    add_weights(parser)
-    add_overrides(parser)
-    add_cuda_device(parser)
-    add_threads(parser)
-    add_file_friendly_logging(parser)
-
-
-def add_output(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument("--output", "--output-file", metavar="OUT", help=text)
-
-
-def add_file_friendly_logging(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--file-friendly-logging",
-        action="store_true",
-        help="write each state of the progress bar on a line of its own",
-    )

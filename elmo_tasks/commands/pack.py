@@ -19,13 +19,12 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_model, add_weights
-from elmo_tasks.common import registration
+from elmo_tasks.commands.options import add_count, add_shared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add_model(parser)
+    add_shared(parser, "archive_file")
     add("folder", metavar="DIR", help="the folder to write to")
     add(
         "--bilm",
@@ -33,20 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the name by which the biLM can be had (default: the one in the config of the "
         "training); the weights of a biLM without a name are written",
     )
-    add(
+    add_count(
+        parser,
         "--max-words",
-        type=COUNT,
-        metavar="N",
-        help="keep the first N words: those of the training text, the most frequent first, "
-        "then the most frequent ones of a file of vectors; the others count as unknown "
-        "(default: all; of a language model, the 50,000 most frequent)",
+        None,
+        "keep the first N words: those of the training text, the most frequent first, then the "
+        "most frequent ones of a file of vectors; the others count as unknown (default: all; of a "
+        "language model, the 50,000 most frequent)",
     )
-    add_weights(parser)
+    add_shared(parser, "--weights")
     add("--force", action="store_true", help="replace the model in DIR; its card stays")
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.publish.publish import publish
 
     published = publish(

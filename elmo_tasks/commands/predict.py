@@ -15,21 +15,21 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, add_column, add_model, add_model_options, add_output
-from elmo_tasks.common import registration
+from elmo_tasks.commands.options import add_count, add_shared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add_model(parser)
+    add_shared(parser, "archive_file")
     add("input_file", metavar="FILE", help="the inputs; - for the standard input")
-    add_output(parser, "write the answers to this file, too")
+    add_shared(parser, "--output", help="write the answers to this file, too")
     add("--silent", action="store_true", help="do not print the answers")
     add("--jsonl", action="store_true", help="answer plain text and tables in JSON, too")
-    add_column(parser, "the name of the input, such as sentence, or text")
+    default = "the name of the input, such as sentence, or text"
+    add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")
     add("--no-header", action="store_true", help="the columns of a table are named 1, 2, ...")
     add("--split", action="store_true", help="cut lines, or fields of a table, into sentences")
-    add("--batch-size", type=COUNT, default=1, metavar="N", help="inputs in a batch (default: 1)")
+    add_count(parser, "--batch-size", 1, "inputs in a batch")
     add("--predictor", metavar="NAME", help="a predictor other than the model's own")
     add("--predictor-args", metavar="JSON", default="", help="parameters of the predictor")
     add(
@@ -43,11 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="validation",
         help="the reader of --use-dataset-reader (default: validation)",
     )
-    add_model_options(parser)
+    add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
+    add_shared(parser, "--file-friendly-logging")
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.in_allennlp.predict_command import predict
 
     predict(args)

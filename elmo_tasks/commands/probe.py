@@ -13,20 +13,17 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_overrides, add_threads
+from elmo_tasks.commands.options import add_shared
 from elmo_tasks.commands.reports import add_report, deliver
-from elmo_tasks.common import registration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="the path of a config")
-    add_overrides(parser)
-    add_threads(parser)
+    add_shared(parser, "--overrides", "--threads")
     add_report(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.analysis.charts import draw_probe
     from elmo_tasks.analysis.probe.report import run_config, text_of
     from elmo_tasks.in_allennlp.config_names import read_config

@@ -24,17 +24,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmo_tasks.commands.options import (
-    COUNT,
-    add_cuda_device,
-    add_dtype,
-    add_language,
-    add_split,
-    add_texts,
-    add_threads,
-    device_of,
-    texts_from_args,
-)
+from elmo_tasks.commands.options import add_count, add_shared, add_texts, device_of, texts_from_args
 from elmo_tasks.common.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -58,14 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "with the sentence's end as a token",
     )
     cut = parser.add_mutually_exclusive_group()
-    add_split(cut)
+    add_shared(cut, "--split")
     cut.add_argument(
         *("--whole-words", "--words"),
         action="store_true",
         help="the lines are sentences of words with punctuation glued on: cut each word into "
         "tokens by spaCy's rules, and add up their bits for the word",
     )
-    add_language(parser)
+    add_shared(parser, "--language", "--dtype", "--cuda-device", "--threads")
     read = parser.add_mutually_exclusive_group()
     read.add_argument(
         "--context",
@@ -90,10 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a language model: the name of a biLM (default: base), a folder that elmo-tasks pack "
         "wrote, or a repository of its files on the Hugging Face hub",
     )
-    add_dtype(parser)
-    add_cuda_device(parser)
-    add_threads(parser)
-    add("--processes", type=COUNT, default=1, metavar="N", help="score in N processes")
+    add_count(parser, "--processes", 1, "score in N processes")
     add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
 
 
@@ -144,7 +131,7 @@ def _score(
     if args.language != "en":
         about["cut"] += f", {args.language}"
     output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
-    sentences = _sentences(corpus, name)
+    sentences: Iterator[list[str]] = map(str.split, corpus.texts())
     skip = 0
     if output is not None:
         skip, sentences = output.num_done, output.check(sentences)
@@ -161,16 +148,6 @@ def _score(
     done = f" after the {skip:,} that were scored before" if skip else ""
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
-
-
-def _sentences(corpus: "Corpus", name: str) -> Iterator[list[str]]:
-    """Yields the tokens of each line. Raises `ConfigurationError` if there is no line."""
-    is_empty = True
-    for text in corpus.texts():
-        is_empty = False
-        yield text.split()
-    if is_empty:
-        raise ConfigurationError(f"{name} has no line: there is nothing to score")
 
 
 def _counted(scores: "Iterator[Score]", total: "Perplexity", corpus: "Corpus") -> "Iterator[Score]":

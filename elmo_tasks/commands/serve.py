@@ -17,8 +17,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import COUNT, MODELS, add_bilm, add_language, open_from_args
-from elmo_tasks.common import registration
+from elmo_tasks.commands.options import MODELS, add_bilm, add_count, add_shared, open_from_args
 from elmo_tasks.common.errors import ConfigurationError
 
 # The models of the package, by their score on dev.
@@ -54,19 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=8000,
         help="the port to listen on; 0 takes a free one (default: 8000)",
     )
-    add(
-        "--max-words",
-        type=COUNT,
-        default=5000,
-        metavar="N",
-        help="the most words and punctuation marks of a request (default: 5000)",
-    )
-    add_language(parser, "the text in the tabs Layers, Senses and Words")
+    add_count(parser, "--max-words", 5000, "the most words and punctuation marks of a request")
+    tabs = "the text in the tabs Layers, Senses and Words, such as de or zh,"
+    add_shared(parser, "--language", help=f"spaCy's code of the language of {tabs} (default: en)")
     add_bilm(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.analysis.archive_names import name_archives
     from elmo_tasks.analysis.errors.read_cases import read_cases
     from elmo_tasks.analysis.errors.report import error_report

@@ -12,14 +12,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import (
-    COUNT,
-    add_cuda_device,
-    add_overrides,
-    add_threads,
-    device_of,
-)
-from elmo_tasks.common import registration
+from elmo_tasks.commands.options import add_count, add_shared, device_of
 
 GOES_ON = "the same command goes on from here"
 
@@ -28,27 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("config", metavar="CONFIG", help="the path of a training config")
     add("--path", metavar="DIR", help="the folder of the store (default: that of the config)")
-    add(
-        "--processes",
-        type=COUNT,
-        default=1,
-        metavar="N",
-        help="processes that compute (default: 1)",
-    )
-    add(
-        "--batch-tokens",
-        type=COUNT,
-        default=2048,
-        metavar="N",
-        help="tokens per batch (default: 2048)",
-    )
-    add_cuda_device(parser)
-    add_threads(parser)
-    add_overrides(parser)
+    add_count(parser, "--processes", 1, "processes that compute")
+    add_count(parser, "--batch-tokens", 2048, "tokens per batch")
+    add_shared(parser, "--cuda-device", "--threads", "--overrides")
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
     from elmo_tasks.in_allennlp.config_names import read_config
 

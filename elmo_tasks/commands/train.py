@@ -14,8 +14,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_file_friendly_logging, add_overrides, add_threads
-from elmo_tasks.common import registration
+from elmo_tasks.commands.options import add_shared
 
 GOES_ON = "the same command with --recover goes on from the last checkpoint"
 
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for classify and tag: in the end, split training and validation data into N "
         "folds, train once without each fold, and print the scores' mean and deviation",
     )
-    add_overrides(parser)
+    add_shared(parser, "--overrides", "--threads", "--file-friendly-logging")
     add("--dry-run", action="store_true", help="make the vocabulary, show the data, do not train")
     add(
         "--node-rank",
@@ -42,12 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="I",
         help="the index of this machine, if several train one model (default: 0)",
     )
-    add_threads(parser)
-    add_file_friendly_logging(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    registration.register()
     from elmo_tasks.in_allennlp.train_command import train
 
     train(args)

@@ -72,7 +72,8 @@ def sentence_columns(
             start = start or number
             tokens.append(values)
         elif tokens:
-            yield start, _by_column(tokens, columns or ())
+            places = {name: _place(columns or (), name) for name in columns or ()}
+            yield start, {name: [each[at] for each in tokens] for name, at in places.items()}
             tokens, start = [], 0
 
 
@@ -107,22 +108,12 @@ def _check_index(
         )
 
 
-def _place(columns: Sequence[str], name: str) -> int:
+def _place(columns: Sequence[str], name: str) -> Any:
     """
-    Returns the index of a column among a token's values. After `roles`, which may be any number of
-    columns, it is counted from the end.
+    Returns the index of a column among a token's values. `roles` may be any number of columns, and
+    is a slice; the columns after it are counted from the end.
     """
     index = columns.index(name)
+    if name == ROLES:
+        return slice(index, index + 1 - len(columns) or None)
     return index - len(columns) if ROLES in columns[:index] else index
-
-
-def _by_column(tokens: list[list[str]], columns: Sequence[str]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for name in columns:
-        if name == ROLES:
-            first, after = columns.index(ROLES), len(columns) - columns.index(ROLES) - 1
-            found[name] = [values[first : len(values) - after] for values in tokens]
-        else:
-            at = _place(columns, name)
-            found[name] = [values[at] for values in tokens]
-    return found

@@ -10,6 +10,8 @@ from elmo_tasks.common.errors import ConfigurationError
 # The packages that fetch from s3:// and gs://. Their errors are not of the type `OSError`.
 _CLIENTS = ("boto3", "botocore", "google")
 
+_KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+
 # The maximum length of the name of a fetched file, in characters.
 _MAX_NAME = 100
 
@@ -47,8 +49,8 @@ def check_regular(path: str | os.PathLike) -> None:
     """Raises `ConfigurationError` for a folder, and for a pipe or device, which could block."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
-        found = next((name for name, is_kind in _KINDS.items() if is_kind(mode)), "something else")
-        raise ConfigurationError(f"{os.fspath(path)} is not a file, but {found}")
+        kind = _KINDS.get(stat.S_IFMT(mode), "device")
+        raise ConfigurationError(f"{os.fspath(path)} is not a file, but a {kind}")
 
 
 def check_inside(path: Path, folder: Path) -> None:
@@ -61,14 +63,6 @@ def check_inside(path: Path, folder: Path) -> None:
         homes = [home, home.parents[1] / "blobs"] if home.parent.name == "snapshots" else [home]
         if not any(path.resolve(strict=True).is_relative_to(each) for each in homes):
             raise ConfigurationError(f"{path} is a link out of its folder")
-
-
-_KINDS = {
-    "a folder": stat.S_ISDIR,
-    "a pipe": stat.S_ISFIFO,
-    "a socket": stat.S_ISSOCK,
-    "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
-}
 
 
 def _fetched(address: str) -> str:

@@ -1,13 +1,13 @@
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from elmo_tasks.common.columns import is_document, sentence_columns
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.tables import plain, sheet_rows, table_rows
-from elmo_tasks.common.text_files import Line, lines_of, opened, refuse_damaged
+from elmo_tasks.common.tables import plain, sheet_rows, table_rows, with_names
+from elmo_tasks.common.text_files import Record, lines_of, opened, refuse_damaged, without_faults
 
 # The suffixes of compressed files.
 COMPRESSED = (".gz", ".xz", ".bz2")
@@ -29,25 +29,6 @@ _CONLL = re.compile(r"\.\w*conll\w*")
 TABLES = ("csv", "tsv", "parquet", "xlsx")
 
 _PARQUET_ROWS = 1024
-
-
-class Record(NamedTuple):
-    """
-    A line of text, a row of a table, a JSON object, or a sentence in columns.
-
-    # Parameters
-
-    file: The path or address of the file, or `standard input`.
-    line: The number of the line at which the record begins, from 1; in Parquet, of the row.
-    values: The values by column or field. A line of text is the value `text`. A sentence in columns
-        has a list in each column, with a value for each token.
-    fault: Why the record cannot be read. Then there are no values.
-    """
-
-    file: str
-    line: int
-    values: dict[str, Any]
-    fault: str | None = None
 
 
 def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
@@ -88,10 +69,7 @@ def read_records(
         Otherwise they are named `1`, `2`, ....
     """
     with opened(path) as raw:
-        for record in records_in(raw, path, kind, columns, header):
-            if record.fault is not None:
-                raise ValueError(f"{record.file}:{record.line}: {record.fault}")
-            yield record
+        yield from without_faults(records_in(raw, path, kind, columns, header))
 
 
 def records_in(
@@ -112,38 +90,31 @@ def records_in(
     if kind == "parquet":
         return _parquet(raw, name, only)
     if kind == "xlsx":
-        return (Record(name, *row) for row in sheet_rows(raw, name, header))
+        rows = with_names(sheet_rows(raw, name), name, header)
+        return (Record(name, *row) for row in rows)
     lines = lines_of(raw, name)
     if kind == "json":
-        return (_of_json(name, line) for line in lines if line.fault or line.text.strip())
+        return (_of_json(line) for line in lines if line.fault or line.values["text"].strip())
     if kind == "text":
-        return (
-            Record(name, line.number, {} if line.fault else {"text": line.text}, line.fault)
-            for line in lines
-        )
-    readable = ((line.number, line.text) for line in _without_faults(lines, name))
+        return lines
+    readable = ((line.line, line.values["text"]) for line in without_faults(lines))
     if kind in ("csv", "tsv"):
-        return (Record(name, *row) for row in table_rows(readable, name, kind, header))
+        rows = with_names(table_rows(readable, name, kind), name, header)
+        return (Record(name, *row) for row in rows)
     return (Record(name, *each) for each in sentence_columns(readable, name, kind, columns))
 
 
-def _without_faults(lines: Iterable[Line], name: str) -> Iterator[Line]:
-    for line in lines:
-        if line.fault is not None:
-            raise ValueError(f"{name}:{line.number}: {line.fault}")
-        yield line
-
-
-def _of_json(name: str, line: Line) -> Record:
+def _of_json(line: Record) -> Record:
     if line.fault is not None:
-        return Record(name, line.number, {}, line.fault)
+        return line
+    text = line.values["text"]
     try:
-        value = parse_json(line.text)
+        value = parse_json(text)
     except ValueError as error:
-        return Record(name, line.number, {}, f"no JSON: {error}: {line.text[:40]!r}")
+        return line._replace(values={}, fault=f"no JSON: {error}: {text[:40]!r}")
     if not isinstance(value, dict):
-        return Record(name, line.number, {}, f"expected a JSON object, not {line.text[:40]!r}")
-    return Record(name, line.number, value)
+        return line._replace(values={}, fault=f"expected a JSON object, not {text[:40]!r}")
+    return line._replace(values=value)
 
 
 def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:

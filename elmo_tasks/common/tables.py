@@ -9,34 +9,19 @@ from typing import Any, BinaryIO
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import MAX_LINE_BYTES
 
-# The number of the line at which a row begins, and the row's values by the names of the columns.
-Row = tuple[int, dict[str, Any]]
+# The number of the line at which a row begins, and the row's fields.
+Row = tuple[int, list[Any]]
 
 # The most rows of a sheet of Excel.
 _MAX_ROWS = 2**20
 
 
-def table_rows(
-    lines: Iterator[tuple[int, str]], name: str, kind: str, header: bool = True
-) -> Iterator[Row]:
+def table_rows(lines: Iterator[tuple[int, str]], name: str, kind: str) -> Iterator[Row]:
     """
     Yields the rows of a `csv` or `tsv` file, from its numbered lines; empty lines are no rows. In
     `csv`, a field in double quotes may have delimiters and line ends. In `tsv`, quotes are ordinary
-    characters. Without a `header`, the columns are named `1`, `2`, .... Raises `ValueError` with
-    file and line if a row cannot be read or has another number of fields than the first.
+    characters. Raises `ValueError` with file and line if a row cannot be read.
     """
-    return _named(_fields(lines, name, kind), name, header)
-
-
-def sheet_rows(raw: BinaryIO, name: str, header: bool = True) -> Iterator[Row]:
-    """Yields the rows of the first sheet of an Excel workbook, as `table_rows` does."""
-    return _named(_cells(raw, name), name, header)
-
-
-def _fields(
-    lines: Iterator[tuple[int, str]], name: str, kind: str
-) -> Iterator[tuple[int, list[str]]]:
-    """Yields the number of the first line and the fields of each row."""
     _, first = next(lines, (1, ""))
     # A field may be as long as a line. The limit is the whole process's, so it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
@@ -71,7 +56,8 @@ def _delimiter(header: str) -> str:
     return ","
 
 
-def _cells(raw: BinaryIO, name: str) -> Iterator[tuple[int, list[Any]]]:
+def sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
+    """Yields the rows of the first sheet of an Excel workbook."""
     try:
         import openpyxl
     except ModuleNotFoundError:
@@ -107,7 +93,14 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
-def _named(rows: Iterator[tuple[int, list[Any]]], name: str, header: bool) -> Iterator[Row]:
+def with_names(
+    rows: Iterator[Row], name: str, header: bool
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """
+    Yields the number of each row, and its values by the names of the columns. Without a `header`,
+    these are `1`, `2`, .... Raises `ValueError` with file and line if a row has another number of
+    fields than the first.
+    """
     names: list[str] | None = None
     for number, fields in rows:
         if names is None:

@@ -94,40 +94,56 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yields each line with its number, from 1. Reads and raises as `read_lines` does."""
     with opened(path) as raw:
-        for number, text, fault in lines_of(raw, path):
-            if fault is not None:
-                raise ValueError(f"{path}:{number}: {fault}")
-            yield number, text
+        for _, number, values, _ in without_faults(lines_of(raw, path)):
+            yield number, values["text"]
 
 
-class Line(NamedTuple):
-    """A line: its number from 1, its text without the line end, and why it cannot be read."""
+class Record(NamedTuple):
+    """
+    A line of text, a row of a table, a JSON object, or a sentence in columns.
 
-    number: int
-    text: str
+    # Parameters
+
+    file: The path or address of the file, or `standard input`.
+    line: The number of the line at which the record begins, from 1; in Parquet, of the row.
+    values: The values by column or field. A line of text is the value `text`. A sentence in columns
+        has a list in each column, with a value for each token.
+    fault: Why the record cannot be read. Then there are no values.
+    """
+
+    file: str
+    line: int
+    values: dict[str, Any]
     fault: str | None = None
 
 
-def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[Line]:
+def without_faults(records: Iterable[Record]) -> Iterator[Record]:
+    """Yields records. Raises `ValueError` with file and line at one that cannot be read."""
+    for record in records:
+        if record.fault is not None:
+            raise ValueError(f"{record.file}:{record.line}: {record.fault}")
+        yield record
+
+
+def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[Record]:
     """Yields lines as `read_lines` does. A line that cannot be read has a fault and no text."""
-    number = 0
+    name, number = os.fspath(path), 0
     try:
         readline = _decompressed(raw, path)
         lines = iter(partial(readline, MAX_LINE_BYTES + 1), b"")
         for number, line in enumerate(lines, start=1):
             if len(line) > MAX_LINE_BYTES:
-                yield Line(number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes")
+                yield Record(name, number, {}, f"the line has more than {MAX_LINE_BYTES:,} bytes")
                 while line and not line.endswith(b"\n"):
                     line = readline(MAX_LINE_BYTES + 1)
                 continue
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
-                yield Line(number, "", f"not UTF-8: {error}; {_convert(path)}")
+                yield Record(name, number, {}, f"not UTF-8: {error}; {_convert(path)}")
             else:
-                yield Line(
-                    number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
-                )
+                text = text.removeprefix("\ufeff") if number == 1 else text
+                yield Record(name, number, {"text": text.rstrip("\r\n")})
     except _DECOMPRESSING_ERRORS as error:
         refuse_damaged(path, number, error)
     except UnicodeDecodeError as error:

@@ -1,12 +1,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, kind_of, records_in
 from elmo_tasks.common.spelling import listed
-from elmo_tasks.common.text_files import corpus_files, opened
+from elmo_tasks.common.text_files import Record, corpus_files, opened, without_faults
 
 Split = Callable[[str], Iterable[str]]
 
@@ -14,23 +14,11 @@ Split = Callable[[str], Iterable[str]]
 _COLUMNS = ("sentence", "text")
 
 
-class Line(NamedTuple):
-    """
-    A line of a text: its number in the file, from 1 (in Parquet, that of the row), and its raw
-    text, or its tokens with a blank between them. A line that cannot be read has a fault, and no
-    text.
-    """
-
-    file: str
-    number: int
-    text: str
-    fault: str | None = None
-
-
 class Corpus:
     """
     Reads a text line by line, in bounded memory, as often as it is iterated over. Files have a
-    sentence on each line, or in each record (see `kind_of`), as a text or a list of tokens.
+    sentence on each line, or in each record (see `kind_of`), as a text or a list of tokens. Each
+    line is a `Record` with the value `text`: raw text, or tokens with a blank between them.
 
     # Parameters
 
@@ -59,7 +47,7 @@ class Corpus:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         return f"{self.files[0]}{more}"
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[Record]:
         """
         Yields the lines. Meanwhile `share_read` is the share of the files' bytes read so far.
 
@@ -80,19 +68,25 @@ class Corpus:
         self.share_read = 1.0
 
     def texts(self) -> Iterator[str]:
-        """Yields the text of each line. Raises `ValueError` at a line that cannot be read."""
-        for line in self:
-            if line.fault is not None:
-                raise ValueError(f"{line.file}:{line.number}: {line.fault}")
-            yield line.text
+        """
+        Yields the text of each line. Raises `ValueError` at a line that cannot be read, or
+        `ConfigurationError` if there is no line.
+        """
+        is_empty = True
+        for line in without_faults(self):
+            is_empty = False
+            yield line.values["text"]
+        if is_empty:
+            raise ConfigurationError(f"{self} is empty: it has no line")
 
-    def _sentences(self, line: Line) -> Iterator[Line]:
+    def _sentences(self, line: Record) -> Iterator[Record]:
         if self._split is None or line.fault is not None:
             yield line
         else:
-            yield from (line._replace(text=sentence) for sentence in self._split(line.text))
+            for sentence in self._split(line.values["text"]):
+                yield line._replace(values={"text": sentence})
 
-    def _lines(self, file: str, raw: BinaryIO) -> Iterator[Line]:
+    def _lines(self, file: str, raw: BinaryIO) -> Iterator[Record]:
         kind = kind_of(file)
         if kind in ("columns", "conllu"):
             raise ConfigurationError(
@@ -106,9 +100,9 @@ class Corpus:
         known = _COLUMNS if self._column is None else (self._column,)
         for record in records_in(raw, file, kind, only=known):
             if record.fault is not None:
-                yield Line(file, record.line, "", record.fault)
+                yield record
             elif kind == "text":
-                yield Line(file, record.line, record.values["text"].strip())
+                yield record._replace(values={"text": record.values["text"].strip()})
             elif kind in TABLES and record.values.keys().isdisjoint(known):
                 # A file of Parquet has no lines.
                 place = file if kind == "parquet" else f"{file}:1"
@@ -118,9 +112,9 @@ class Corpus:
                 )
             else:
                 try:
-                    yield Line(file, record.line, _text(record.values, known))
+                    yield record._replace(values={"text": _text(record.values, known)})
                 except ValueError as error:
-                    yield Line(file, record.line, "", str(error))
+                    yield record._replace(values={}, fault=str(error))
 
 
 def _size(file: str) -> int:

@@ -8,10 +8,9 @@ import h5py
 import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.parts import ABOUT, Parts
-from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.part_files import ABOUT, Parts
 from elmo_tasks.embed.parts import Array, EmbedPart, Engine, Part, about_vectors, embed_parts
 
 # The most bytes that HDF5 and the index need for a sentence besides its values.
@@ -21,12 +20,11 @@ _DATASET_BYTES = 1000
 def embed(
     corpus: Corpus,
     output_file: Path,
-    sentence_layers: SentenceLayers,
+    encoder: ElmoEncoder,
     embedding: str = "all",
     with_sentences: bool = True,
     begin_anew: bool = False,
     engine: Engine = map,
-    mix: ElmoMix | None = None,
 ) -> None:
     """
     Writes the vectors of every sentence of a text to an HDF5 file, as `allennlp elmo` did: a
@@ -37,7 +35,7 @@ def embed(
     # Parameters
 
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
-        `mix` of an `ElmoEncoder`.
+        encoder's `mix`.
     with_sentences (default `True`): Whether to write `sentence_to_index`. It must fit into memory.
     begin_anew (default `False`): As for `Parts`.
     engine (default `map`): Computes the parts, in one process or several.
@@ -48,15 +46,15 @@ def embed(
     `ConfigurationError`: The text is empty, a table has no such column, or the disk is too full.
     """
     # A line that cannot be read is an error before anything is computed.
-    if sum(1 for _ in corpus.texts()) == 0:
-        raise ConfigurationError(f"{corpus} is empty: there is nothing to embed")
+    for _ in corpus.texts():
+        pass
     folder = output_file.with_name(f"{output_file.name}.partial")
     if not (folder / ABOUT).exists():
         # A run may have been killed while it removed its parts.
         shutil.rmtree(folder, ignore_errors=True)
-    parts = Parts(folder, about_vectors(sentence_layers, embedding, mix), begin_anew)
+    parts = Parts(folder, about_vectors(encoder, embedding), begin_anew)
     index: dict[str, str] | None = {} if with_sentences else None
-    work = EmbedPart(sentence_layers, _write_part, parts, embedding, mix)
+    work = EmbedPart(encoder.layers, _write_part, parts, embedding, encoder.mix)
     manifest, _ = embed_parts(corpus, work, engine, None, ".hdf5", index)
     files = [folder / part["file"] for part in manifest["parts"]]
     _join(files, output_file, manifest["num_sentences"], index)

@@ -10,10 +10,11 @@ from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
-from elmo_tasks.common.parts import MANIFEST, Parts
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers, windows
 from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.part_files import MANIFEST, Parts
 
 Array = numpy.ndarray
 
@@ -26,7 +27,7 @@ _LISTED = 10_000
 _GOING_ON = "{:,} lines are in {}: going on from there"
 
 
-def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) -> torch.Tensor:
+def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix) -> torch.Tensor:
     """
     Returns what is written for a sentence with layers of shape (num_layers, tokens, dim): for the
     embedding `all` the layers, otherwise vectors of shape (tokens, dim). `mix` is that of an
@@ -39,25 +40,22 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) ->
             return layers[-1]
         case "average":
             return layers.mean(dim=0)
-    assert mix is not None
     return mix.of_sentence(layers)
 
 
-def about_vectors(
-    sentence_layers: SentenceLayers, embedding: str, mix: ElmoMix | None
-) -> dict[str, str | int]:
+def about_vectors(encoder: ElmoEncoder, embedding: str) -> dict[str, str | int]:
     """Returns what the vectors depend on besides the text, under the names used in messages."""
-    bilm = sentence_layers.bilm
+    bilm, mix = encoder.bilm, encoder.mix
     about: dict[str, str | int] = {
         "embedding": embedding,
         "biLM": bilm.fingerprint().hex(),
         "store": "none" if bilm.store is None else bilm.store.dtype,
     }
     dim = bilm.get_output_dim()
-    if embedding == "mix" and mix is not None:
+    if embedding == "mix":
         norm = "" if mix.layer_norm is None else f" layer_norm {mix.layer_norm}"
         about["mix"] = hash_tensors(mix.weights, mix.gamma).hex() + norm
-        dim = mix.get_output_dim(dim)
+        dim = encoder.get_output_dim()
     return {**about, "num_layers": bilm.num_layers, "dim": dim}
 
 
@@ -94,7 +92,7 @@ class EmbedPart:
     write_file: Callable[[Path, Part, Iterable[Array]], None]
     parts: Parts
     embedding: str
-    mix: ElmoMix | None
+    mix: ElmoMix
 
     def __call__(self, part: Part) -> int:
         layers = self.sentence_layers(part.sentences)
@@ -160,21 +158,17 @@ def _sentences(
     for number, line in enumerate(corpus):
         if line.fault is None:
             if index is not None:
-                index[line.text] = str(number)
-            yield number, line.text.split()
+                index[line.values["text"]] = str(number)
+            yield number, line.values["text"].split()
             continue
         manifest["num_bad_lines"] += 1
         if manifest["num_bad_lines"] <= _LISTED:
-            bad = {"file": line.file, "line": line.number, "fault": line.fault}
+            bad = {"file": line.file, "line": line.line, "fault": line.fault}
             manifest["bad_lines"].append(bad)
 
 
 def _missing(
-    parts: Iterable[Part],
-    folder: Parts,
-    manifest: dict[str, Any],
-    corpus: Corpus,
-    progress: tqdm,
+    parts: Iterable[Part], folder: Parts, manifest: dict[str, Any], corpus: Corpus, progress: tqdm
 ) -> Iterator[Part]:
     """Enters all parts in the manifest, and yields those without a file."""
     num_there, said = 0, False
@@ -185,7 +179,7 @@ def _missing(
             manifest[name] += count
         # This is an estimate until the whole text has been read.
         progress.total = int(manifest["num_tokens"] / max(corpus.share_read, 1e-9))
-        if folder.has(part):
+        if folder.has(part.index, part.name):
             num_there += len(part.ids)
             # Parts found on disk do not count in the bar's speed.
             progress.initial += part.num_tokens

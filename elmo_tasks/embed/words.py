@@ -13,9 +13,6 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.parts import vectors
 
-# word2vec's two formats.
-WORD_FORMATS = ("text", "binary")
-
 # The number of words that are written by default.
 NUM_WORDS = 50_000
 

@@ -4,8 +4,6 @@ this module makes the repairs. Two classes are registered under AllenNLP's own n
 existing configs run unchanged.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from allennlp.training.learning_rate_schedulers.learning_rate_scheduler import (
 from torch import multiprocessing
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.training.shared_data_loader import SharedDataLoader
 
 
@@ -67,29 +66,19 @@ class CompatibleMultiProcessDataLoader(SharedDataLoader):
     AllenNLP's `multiprocess` data loader, whose workers can also be spawned.
 
     AllenNLP gives every worker a lock of the default start method. Since 3.11.5, Python refuses to
-    send that lock to a worker with another start method, such as `start_method: "spawn"`.
+    send that lock to a worker with another start method, such as `start_method: "spawn"`. Here
+    the lock is of the method that starts the workers.
 
     Registered as a `DataLoader` with name "multiprocess".
     """
 
     def _start_instance_workers(self, queue: Any, ctx: Any) -> Any:
-        with _use_locks_of(ctx):
+        with replaced(multiprocessing, RLock=ctx.RLock):
             return super()._start_instance_workers(queue, ctx)
 
     def _start_batch_workers(self, queue: Any, ctx: Any) -> Any:
-        with _use_locks_of(ctx):
+        with replaced(multiprocessing, RLock=ctx.RLock):
             return super()._start_batch_workers(queue, ctx)
-
-
-@contextmanager
-def _use_locks_of(ctx: Any) -> Iterator[None]:
-    """Lets `multiprocessing.RLock()` return locks of `ctx`, the context that starts the workers."""
-    default: Callable[[], Any] = multiprocessing.RLock
-    multiprocessing.RLock = ctx.RLock
-    try:
-        yield
-    finally:
-        multiprocessing.RLock = default
 
 
 def allow_numpy_scalars() -> None:

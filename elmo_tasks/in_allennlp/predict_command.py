@@ -2,6 +2,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import Any
 
 from allennlp.common import logging
@@ -33,11 +34,11 @@ def predict(args: argparse.Namespace) -> None:
         archive, args.predictor, args.dataset_reader_choice, extra_args=settings
     )
     if args.use_dataset_reader:
-        answers = _answers_to_labelled(predictor, args.input_file, args.batch_size)
+        groups = groups_of(predictor._dataset_reader.read(args.input_file), args.batch_size)
+        outputs = chain.from_iterable(map(predictor.predict_batch_instance, groups))
+        answers: Iterator[str] = map(predictor.dump_line, outputs)
     else:
-        answers = answers_to_file(
-            predictor, args.input_file, args.batch_size, header=not args.no_header
-        )
+        answers = answers_to_file(predictor, args.input_file, args.batch_size, not args.no_header)
     with open(args.output, "w", encoding="utf-8") if args.output else nullcontext() as output:
         for answer in answers:
             if not args.silent:
@@ -96,11 +97,6 @@ def answers_to_file(
             f"{inputs.name} has no input: expected a line of text or JSON, or a row below the "
             "header of a table"
         )
-
-
-def _answers_to_labelled(predictor: Predictor, path: str, batch_size: int) -> Iterator[str]:
-    for group in groups_of(predictor._dataset_reader.read(path), batch_size):
-        yield from map(predictor.dump_line, predictor.predict_batch_instance(group))
 
 
 def _with_fields(text: str, fields: JsonDict) -> str:

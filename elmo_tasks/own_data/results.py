@@ -23,8 +23,6 @@ from elmo_tasks.readers.tag import TagReader
 # Maps the prefixes of BIOUL to those of BIO.
 _BIO = {"O": "O", "B": "B", "I": "I", "U": "B", "L": "I"}
 
-READERS = ("elmo_classify", "elmo_tag")
-
 # Of the data that a fold trains on, one part of this many chooses the epoch.
 _PARTS = 5
 
@@ -38,7 +36,7 @@ def is_own(config: dict[str, Any]) -> bool:
     name of the metric that chooses the best epoch.
     """
     return (
-        config.get("dataset_reader", {}).get("type") in READERS
+        config.get("dataset_reader", {}).get("type") in ("elmo_classify", "elmo_tag")
         and "validation_metric" in config["trainer"]
     )
 

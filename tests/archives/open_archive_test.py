@@ -116,11 +116,7 @@ DOORS: dict[str, Callable[[Path, Path], Any]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 def test_each_door_opens_an_archive_and_refuses_one_that_runs_a_program_or_leaves_its_folder(
-    door: str,
-    archive: Path,
-    tmp_path: Path,
-    marker: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    door: str, archive: Path, tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporary = tmp_path / "a" / "b"
     temporary.mkdir(parents=True)
@@ -299,10 +295,7 @@ CONFIGS: dict[str, tuple[Change, str]] = {
     "a number": (put("model", 3), ""),
     "a list for a number": (put("model.encoder.hidden_size", []), ""),
     "an unknown argument": (put("model.no_such_argument", 1), "no_such_argument"),
-    "another width": (
-        put("model.text_embedder.words.token_embedders.tokens.embedding_dim", 7),
-        "",
-    ),
+    "another width": (put("model.text_embedder.words.token_embedders.tokens.embedding_dim", 7), ""),
     "great widths": (
         put("model.encoder", {"type": "lstm", "input_size": 10**4, "hidden_size": 10**4}),
         "the model asks for ",

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,8 +14,7 @@ from allennlp.models.archival import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.ablation import training
-from elmo_tasks.commands import ablation
-from elmo_tasks.commands.command import add_command
+from elmo_tasks.console import make_parser
 from tests.helpers import processes
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.stop_callback import KILL, STOP_AT
@@ -222,26 +220,19 @@ def check_archive(path: Path) -> None:
         assert answer["tokens"] == ["The", "soup", "was", "good", "."]
 
 
-@pytest.mark.parametrize(
-    ("args", "complaint"),
-    [
-        (["--variants", "bth", "--seeds", 1], "has no variant 'bth'; did you mean 'both'"),
-        (["--seeds", 1], "give one or more --variants; there are baseline, both, broken"),
-        (
-            ["--variants", "both", "--seeds", 1, "--set", "hiden_dim=4"],
-            r"--set hiden_dim: .*both\.jsonnet has no such field; did you mean 'hidden_dim'",
-        ),
-        (
-            ["--variants", "both", "--seeds", 1, "--set", "elmo_at=['roof']"],
-            "elmo_at must be a list of the places 'input' and 'output'",
-        ),
-        (["--variants", "both", "--seeds", 1, "-o", "{"], r"both\.jsonnet cannot be read: "),
-        (
-            ["--variants", "both", "--seeds", 1, "--set", "bilm=mini"],
-            "of 'bilm=mini' is not jsonnet",
-        ),
-    ],
-)
+BOTH: list[object] = ["--variants", "both", "--seeds", 1]
+# The arguments, and words of the message.
+REFUSED: list[tuple[list[object], str]] = [
+    (["--variants", "bth", "--seeds", 1], "has no variant 'bth'; did you mean 'both'"),
+    (["--seeds", 1], "give one or more --variants; there are baseline, both, broken"),
+    ([*BOTH, "--set", "hiden_dim=4"], r"hiden_dim: .*both\.jsonnet has no .*mean 'hidden_dim'"),
+    ([*BOTH, "--set", "elmo_at=['roof']"], "elmo_at must be a list of the places 'input' and "),
+    ([*BOTH, "-o", "{"], r"both\.jsonnet cannot be read: "),
+    ([*BOTH, "--set", "bilm=mini"], "of 'bilm=mini' is not jsonnet"),
+]
+
+
+@pytest.mark.parametrize(("args", "complaint"), REFUSED)
 def test_what_cannot_be_is_refused_before_anything_is_trained(
     folder: Path, ablate: Ablate, args: list[object], complaint: str
 ) -> None:
@@ -254,9 +245,7 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["--variants", "both", "--seeds"], "--seeds: expected at least one argument"),
         (["--variants", "both"], "the following arguments are required: --seeds"),
-        (["--seeds", "1.5"], "--seeds: expected a whole number of at least 0, not '1.5'"),
         (["--seeds=-1"], "--seeds: expected a whole number of at least 0, not '-1'"),
         (["--seeds", 1, "--train-fraction", "0,1"], "numbers above 0 and at most 1, .* not '0,1'"),
         (["--seeds", 1, "--train-fraction", "half"], "at most 1, such as 0.01,0.1,1, not 'half'"),
@@ -265,13 +254,11 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
 def test_an_argument_that_cannot_be_is_refused(
     folder: Path, capsys: pytest.CaptureFixture, args: list[object], complaint: str
 ) -> None:
-    parser = ArgumentParser()
-    add_command(parser.add_subparsers(), "elmo-ablation", ablation)
+    _, *arguments = command(folder, *args)
 
-    with pytest.raises(SystemExit) as ended:
-        parser.parse_args(command(folder, *args))
+    with pytest.raises(SystemExit, match="^2$"):
+        make_parser(["ablation"]).parse_args(["ablation", *arguments])
 
-    assert ended.value.code == 2
     assert re.search(complaint, capsys.readouterr().err)
 
 

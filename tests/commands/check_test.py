@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.helpers.command_line import allennlp, exit_status
+from tests.helpers.command_line import exit_status
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
     make_options,
@@ -49,19 +49,3 @@ def test_problems_are_listed_and_the_exit_status_is_1(
         "\n\nNot sound: 1 problem.\n"
         f"- {files[1]}: has global_step, which the options do not ask for\n"
     )
-
-
-def test_help_helps(capsys: pytest.CaptureFixture) -> None:
-    with pytest.raises(SystemExit, match="^0$"):
-        allennlp("elmo-check", "--help")
-
-    said = capsys.readouterr().out
-    assert "OPTIONS" in said and "WEIGHTS" in said and "exit" in said
-
-
-def test_the_command_is_listed(capsys: pytest.CaptureFixture) -> None:
-    with pytest.raises(SystemExit):
-        allennlp("--help")
-
-    said = capsys.readouterr().out
-    assert "elmo-check" in said and "elmo-export" in said

@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import signal
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,17 @@ import torch
 
 import elmo_tasks.elmo.sentence_layers
 from elmo_tasks.bilm import FrozenBiLm
-from elmo_tasks.common import files, parts
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed import embed as embed_module
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
-from elmo_tasks.embed.shards import read_manifest, read_vectors
+from elmo_tasks.embed.shards import read_manifest
 from elmo_tasks.kernels.threads import operator_threads
-from tests.helpers.archives import SENTENCES, language_model, sst
+from tests.helpers.archives import SENTENCES, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
-from tests.helpers.processes import kill_after_lines, run
+from tests.helpers.processes import run
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stored_bilms import num_entries
 
@@ -58,32 +57,18 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 # Where the text comes from.
 
 
-@pytest.fixture()
-def raw() -> list[str]:
-    return ["A film of charm.", "It isn't bad. Is it?", 'Dull, "dull".']
-
-
+RAW = """A film of charm.\nIt isn't bad. Is it?\nDull, "dull"."""
 TOKENIZED = ["A film of charm .", "It is n't bad .", "Is it ?", 'Dull , " dull " .']
 
 
-@pytest.mark.parametrize("name", ["raw.txt", "raw.csv", "raw.tsv.gz", "-"])
+# tests/embed/corpus_test.py has the formats of files.
+@pytest.mark.parametrize("is_stdin", [True, False])
 def test_raw_text_is_split_wherever_it_comes_from(
-    raw: list[str], tmp_path: Path, encoder: ElmoEncoder, monkeypatch: Any, name: str
+    is_stdin: bool, tmp_path: Path, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = "\n".join(raw)
-    if ".csv" in name:
-        content = "id,text\n" + "\n".join('1,"{}"'.format(r.replace('"', '""')) for r in raw)
-    elif ".tsv" in name:
-        content = "text\tid\n" + "\n".join(f"{r}\t1" for r in raw)
-    if name == "-":
-        monkeypatch.setattr(
-            "sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode()), encoding="utf-8")
-        )
-        file: Any = "-"
-    else:
-        packed = gzip.compress(content.encode())
-        file = tmp_path / name
-        file.write_bytes(packed if name.endswith(".gz") else content.encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(RAW.encode()), encoding="utf-8"))
+    (tmp_path / "raw.txt").write_text(RAW)
+    file = "-" if is_stdin else tmp_path / "raw.txt"
 
     allennlp("elmo-embed", file, tmp_path / "out.hdf5", "--split", *FILES)
 
@@ -99,25 +84,11 @@ def test_a_column_of_a_table_is_embedded(tmp_path: Path) -> None:
     table = tmp_path / "in.csv"
     table.write_text('id,words\n1,"a , b\nc"\n2,\n')
 
-    message = refusal("elmo-embed", table, tmp_path / "out.hdf5", *FILES)
-    assert f"{table}:1: there is no column sentence or text; choose one of id, words" in message
-
     allennlp("elmo-embed", table, tmp_path / "out.hdf5", "--column", "words", *FILES)
 
     arrays = read_hdf5(tmp_path / "out.hdf5")
     assert json.loads(arrays["sentence_to_index"][0]) == {"a , b c": "0", "": "1"}
     assert arrays["0"].shape[1] == 4 and arrays["1"].shape[1] == 0
-
-
-def test_plain_text_has_no_column(paths: Paths) -> None:
-    args = ("elmo-embed", paths.text, paths.hdf5, "--column", "text", *FILES)
-
-    message = refusal(*args)
-
-    assert (
-        f"{paths.text} is neither a table (.csv, .tsv, .parquet or .xlsx) nor JSON lines, so it "
-        "has no column" in message
-    )
 
 
 # What is written.
@@ -147,7 +118,7 @@ def test_the_command_takes_the_embedding_as_an_option(
 ) -> None:
     allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
     other = paths.hdf5.with_name("other.hdf5")
-    embed(Corpus([paths.text]), other, encoder.layers, embedding)
+    embed(Corpus([paths.text]), other, encoder, embedding)
 
     assert paths.hdf5.read_bytes() == other.read_bytes()
 
@@ -172,23 +143,17 @@ def test_several_texts_and_processes_make_the_file_of_one(
     assert several.read_bytes() == one.read_bytes()
 
 
-def test_a_folder_has_a_manifest_and_is_complete_the_second_time(
-    paths: Paths, encoder: ElmoEncoder, capsys: Any
-) -> None:
+def test_the_options_of_a_folder_reach_its_parts(paths: Paths) -> None:
     out = paths.hdf5.with_name("out")
-    command = ["elmo-embed", paths.text, out, *FILES, "--shards", "parquet", "--part-tokens", 9]
 
-    allennlp(*command)
-    assert f"Wrote {out}: " in capsys.readouterr().out
-    allennlp(*command)
-    assert f"{out} is complete: all " in capsys.readouterr().out
+    allennlp(
+        *("elmo-embed", paths.text, out, *FILES),
+        *("--shards", "parquet", "--part-tokens", 9, "--average"),
+    )
 
-    assert read_manifest(out)["num_sentences"] == len(LINES)
-    expected = encoder.layers(line.split() for line in LINES)
-    for (_, _, vectors), layers in zip(read_vectors(out), expected):
-        numpy.testing.assert_allclose(vectors, layers, rtol=2**-10, atol=1e-5)
-    message = refusal(*command, "--top")
-    assert f"{out} was begun with another embedding; use the same settings as then" in message
+    manifest = read_manifest(out)
+    assert manifest["num_sentences"] == len(LINES) and len(manifest["parts"]) == 3
+    assert (manifest["part_tokens"], manifest["embedding"]) == (9, "average")
 
 
 def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> None:
@@ -204,34 +169,40 @@ def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> 
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--address", "auto"], "--address is for a Ray cluster: give --on ray as well"),
-        (["--processes", 2, "--cuda-device", 0], "--cuda-device, which is for one process"),
-        (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
-        (["--place", "input"], "--place chooses a mix: give --mix as well"),
-        (["--mix"], "--mix needs --bilm with a model"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(
-    options: list[Any], message: str, paths: Paths
+# The output, the options, and words of the message.
+REFUSED: list[tuple[str, list[Any], str]] = [
+    ("out.hdf5", ["--address", "auto"], "--address is for a Ray cluster: give --on ray as well"),
+    ("out.hdf5", ["--processes", 2, "--cuda-device", 0], "--cuda-device, which is for one process"),
+    ("out.hdf5", ["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
+    ("out.hdf5", ["--place", "input"], "--place chooses a mix: give --mix as well"),
+    ("out.hdf5", ["--mix"], "--mix needs --bilm with a model"),
+    ("out.hdf5", ["--token"], "give --words"),
+    ("out.txt", ["--words", "text", "--all"], "leave out --all"),
+    ("out.txt", ["--words", "text", "--processes", 2], "and --processes"),
+    ("out.npy", [], "out.npy would be written as HDF5: name it out.hdf5, or give --shards for"),
+    ("there.hdf5", ["--shards", "parquet"], "there.hdf5 is a file; choose another folder"),
+    ("there.hdf5", [], "there.hdf5 exists; choose another file, or overwrite it with --force"),
+    (".", ["--force"], "is a folder; choose another file"),
+    ("memory://out.hdf5", [], "memory://out.hdf5 is an address: give --shards"),
+    ("out.hdf5", ["--column", "text"], "text.txt is neither a table (.csv, .tsv, .parquet or .xls"),
+    ("out.hdf5", [*FILES, "--bilm", "mini"], "without --bilm"),
+    ("out.hdf5", FILES[:2], "give --options together with --weights"),
+    ("out.hdf5", ["--bilm", "tiny"], "no biLM is known as 'tiny'; there are"),
+    ("out.hdf5", ["--bilm", "nowhere/model.tar.gz"], "nowhere/model.tar.gz not found"),
+    ("out.hdf5", ["--bilm", "mini", "--mix"], "mini has no trained mix: give --bilm a model that"),
+]
+
+
+@pytest.mark.parametrize(("output", "options", "words"), REFUSED)
+def test_what_cannot_be_done_is_refused(
+    output: str, options: list[Any], words: str, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert message in refusal("elmo-embed", paths.text, paths.hdf5, *FILES, *options)
+    monkeypatch.chdir(paths.text.parent)
+    Path("there.hdf5").write_text("mine")
 
-
-def test_an_output_of_another_kind_is_refused(paths: Paths) -> None:
-    command = ["elmo-embed", paths.text, paths.hdf5, *FILES]
-    paths.hdf5.write_text("mine")
-
-    assert "is a file; choose another" in refusal(*command, "--shards", "parquet")
-    command[2] = paths.hdf5.with_suffix(".npy")
-    assert refusal(*command) == (
-        f"elmo-embed: {command[2]} would be written as HDF5: name it {paths.hdf5.stem}.hdf5, or "
-        "give --shards for a folder of files"
-    )
-    command[2] = "memory://out.hdf5"
-    assert "is an address: give --shards" in refusal(*command)
+    files = [] if {"--bilm", "--options"} & set(options) else FILES
+    assert words in refusal("elmo-embed", "text.txt", output, *files, *options)
+    assert sorted(os.listdir()) == ["text.txt", "there.hdf5"]
 
 
 # Which biLM.
@@ -242,29 +213,6 @@ def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(paths: Paths
 
     (layers,) = ElmoEncoder.from_pretrained("base").layers([LINES[0].split()])
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], layers, atol=1e-5)
-
-
-def test_a_mix_is_refused_where_none_was_trained(paths: Paths, tmp_path: Path) -> None:
-    archive = language_model(tmp_path)
-
-    for bilm in ("base", archive):
-        said = refusal("elmo-embed", paths.text, paths.hdf5, "--bilm", bilm, "--mix")
-
-        assert said == (
-            f"elmo-embed: {bilm} has no trained mix: give --bilm a model that has one, or "
-            "--average, which writes the mean of the layers"
-        )
-        assert not paths.hdf5.exists()
-
-
-def test_the_bilm_may_be_that_of_an_archive(paths: Paths, tmp_path: Path) -> None:
-    (tmp_path / "training").mkdir()
-    archive = sst(tmp_path / "training", "both")
-
-    allennlp("elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--top")
-
-    (first,) = ElmoEncoder.from_pretrained(FIXTURE_FILES).layers([LINES[0].split()])
-    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first[2], atol=1e-5)
 
 
 def test_the_dtype_of_the_products_may_be_chosen(paths: Paths, encoder: ElmoEncoder) -> None:
@@ -313,12 +261,7 @@ def long_text(paths: Paths, small_parts: None) -> Paths:
 
 
 def embedded(paths: Paths) -> None:
-    embed(Corpus([paths.text]), paths.hdf5, fixture_encoder().layers)
-
-
-def embedded_until_killed(paths: Paths, num_lines: int) -> None:
-    kill_after_lines(num_lines, embed_module, parts, files, shutil)
-    embedded(paths)
+    embed(Corpus([paths.text]), paths.hdf5, fixture_encoder())
 
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int) -> None:
@@ -388,24 +331,6 @@ def test_a_killed_run_goes_on_and_loses_one_part_at_most(
     assert not long_text.partial.exists()
 
 
-def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> None:
-    whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
-    embedded(whole)
-    statuses, parts_done = [], set()
-
-    # Each run may do a quarter more than the run before, and the last more than a whole run needs.
-    for num_lines in (int(20 * 1.25**k) for k in range(25)):
-        statuses.append(run(partial(embedded_until_killed, long_text, num_lines)))
-        parts_done.add(len(list(long_text.partial.glob("part-*"))))
-        if statuses[-1] == 0:
-            break
-
-    assert statuses == [-signal.SIGKILL] * (len(statuses) - 1) + [0]
-    assert len(parts_done) > 3 and NUM_PARTS in parts_done
-    assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
-    assert not long_text.partial.exists()
-
-
 @pytest.fixture()
 def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
     """Returns the paths of a run that was killed after its fifth part."""
@@ -419,26 +344,20 @@ def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
 @pytest.mark.parametrize(
     ("changes", "differ"),
     [
-        (["--top"], "another embedding"),
         (["--bilm", "mini"], "another biLM"),
-        (["--use-store", "STORE", "--average"], "another embedding and another store"),
-        (None, "another text"),
+        ([*FILES, "--use-store", "store", "--average"], "another embedding and another store"),
     ],
 )
 def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
-    changes: list[str] | None, differ: str, begun: Paths
+    changes: list[Any], differ: str, begun: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if changes is None:
-        begun.text.write_text("A\n" + begun.text.read_text(encoding="utf-8"), encoding="utf-8")
-    command: list[Any] = [begun.text, begun.hdf5]
-    command += [] if "--bilm" in (changes or []) else FILES
-    command += [begun.text.with_name(x) if x == "STORE" else x for x in changes or []]
+    monkeypatch.chdir(begun.text.parent)
+    command = ["elmo-embed", begun.text, begun.hdf5, *changes]
 
-    message = refusal("elmo-embed", *command)
-
-    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
+    assert refusal(*command).startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
     assert len(list(begun.partial.glob("part-*"))) == 5
-    allennlp("elmo-embed", *command, "--force")
+
+    allennlp(*command, "--force")
     numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
     assert len(numbers) == len(begun.text.read_text(encoding="utf-8").splitlines())
 
@@ -471,22 +390,6 @@ def test_an_interrupt_says_that_the_same_command_goes_on(
 # What cannot be done.
 
 
-def test_a_file_that_is_there_is_overwritten_only_when_asked(paths: Paths) -> None:
-    paths.hdf5.write_text("mine")
-
-    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
-
-    assert message == (
-        f"elmo-embed: {paths.hdf5} exists; choose another file, or overwrite it with --force"
-    )
-    assert paths.hdf5.read_text() == "mine" and not paths.partial.exists()
-    assert "is a folder; choose another file" in refusal(
-        "elmo-embed", paths.text, paths.text.parent, "--force"
-    )
-    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, "--force")
-    assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
-
-
 def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(paths: Paths) -> None:
     missing = paths.text.with_name("missing.txt")
 
@@ -496,22 +399,8 @@ def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(paths
     assert message.startswith(f"elmo-embed: {paths.text}:3: not UTF-8")
     paths.text.write_text("")
     message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
-    assert message == f"elmo-embed: {paths.text} is empty: there is nothing to embed"
+    assert message == f"elmo-embed: {paths.text} is empty: it has no line"
     assert os.listdir(paths.text.parent) == ["text.txt"]
-
-
-def test_a_bilm_that_cannot_be_had_is_refused(paths: Paths, tmp_path: Path) -> None:
-    def refused(*args: object) -> str:
-        return refusal("elmo-embed", paths.text, paths.hdf5, *args)
-
-    assert "no biLM is known as 'tiny'; there are" in refused("--bilm", "tiny")
-    assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
-    assert "together with --weights" in refused(*FILES[:2])
-    assert "without --bilm" in refused(*FILES, "--bilm", "mini")
-    (tmp_path / "training").mkdir()
-    archive = sst(tmp_path / "training", "baseline")
-    assert "holds no biLM of elmo_tasks" in refused("--bilm", archive)
-    assert not paths.partial.exists()
 
 
 def test_a_full_disk_loses_nothing(

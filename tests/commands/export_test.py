@@ -56,10 +56,10 @@ def test_the_pair_is_that_of_the_archive(
     allennlp("elmo-export", archive, tmp_path / "new" / "pair")
 
     files = pair(tmp_path / "new" / "pair")
-    assert (
-        capsys.readouterr()
-        .out.splitlines()[-1]
-        .startswith(f"Wrote {files[0]} and {files[1]}: the biLM {name} of {archive}, ")
+    num_parameters = sum(array.size for array in read_datasets(files[1]).values())
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        f"Wrote {files[0]} and {files[1]}: the biLM {name} of {archive}, "
+        f"{num_parameters:,} parameters as float32, state {state}."
     )
     assert json.loads(files[0].read_text())["state"] == state
     # Rounding differs, since the biases of the forget gates are written less 1.
@@ -73,24 +73,6 @@ def test_the_pair_is_that_of_the_archive(
         rtol=0,
     )
     assert check(*files).problems == []
-
-
-def test_the_number_of_parameters_and_the_state_are_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture, archive: Path
-) -> None:
-    allennlp("elmo-export", archive, tmp_path)
-
-    said = capsys.readouterr().out.rstrip()
-    num_parameters = sum(array.size for array in read_datasets(tmp_path / "weights.hdf5").values())
-    assert said.endswith(f", {num_parameters:,} parameters as float32, state reset.")
-
-
-def test_the_folder_of_a_training_may_stand_for_its_archive(tmp_path: Path, archive: Path) -> None:
-    allennlp("elmo-export", archive.parent, tmp_path / "folder")
-    allennlp("elmo-export", archive, tmp_path / "archive")
-
-    for one, other in zip(pair(tmp_path / "folder"), pair(tmp_path / "archive")):
-        assert one.read_bytes() == other.read_bytes()
 
 
 def test_weights_of_a_checkpoint_may_stand_for_the_best(tmp_path: Path, archive: Path) -> None:
@@ -132,20 +114,12 @@ def test_one_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "pair" / "options.json").read_text())["state"] == "reset"
 
 
-def test_an_archive_without_a_bilm_is_refused(tmp_path: Path) -> None:
-    archive = sst(tmp_path, "baseline")
-
-    message = refusal("elmo-export", archive, tmp_path / "pair")
-
-    assert re.match("elmo-export: .* holds no biLM of .*, but a Bcn of text", message)
-    assert not (tmp_path / "pair").exists()
-
-
-@pytest.mark.parametrize("name", ["options.json", "weights.hdf5"])
+@pytest.mark.parametrize("name", ["options.json", "weights.hdf5", "bilm.onnx"])
 def test_a_file_is_overwritten_only_on_request(tmp_path: Path, archive: Path, name: str) -> None:
     (tmp_path / name).write_text("precious")
+    onnx = ["--onnx"] if name == "bilm.onnx" else []
 
-    message = refusal("elmo-export", archive, tmp_path)
+    message = refusal("elmo-export", archive, tmp_path, *onnx)
 
     assert re.search(f"{tmp_path / name} would be overwritten; .* --force", message)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["precious"]
@@ -194,34 +168,30 @@ def test_weights_too_large_for_16_bits_are_refused(
     assert check(*pair(tmp_path)).problems == []
 
 
-# tests/publish/onnx_file_test.py reads files of ONNX.
+# The model, the options, and words of the message.
+REFUSED: list[tuple[str, list[str], str]] = [
+    ("mini", ["--onnx", "--dtype", "float16"], "--onnx takes neither --weights nor --dtype"),
+    ("mini", ["--onnx", "--weights", "x.th"], "--onnx takes neither --weights nor --dtype"),
+    ("mini", ["--place", "input"], "--place chooses a mix: give --onnx as well"),
+    ("WORDS", ["--onnx"], "this biLM looks words up in a list, but only a biLM "),
+    ("SST", [], "SST holds no biLM of elmo_tasks, but a Bcn of text"),
+]
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (["--onnx", "--dtype", "float16"], "--onnx takes neither --weights nor --dtype"),
-        (["--onnx", "--weights", "x.th"], "--onnx takes neither --weights nor --dtype"),
-        (["--place", "input"], "--place chooses a mix: give --onnx as well"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(
-    tmp_path: Path, options: list[str], problem: str
+@pytest.mark.parametrize(("model", "options", "words"), REFUSED)
+def test_what_cannot_be_written_is_refused(
+    model: str, options: list[str], words: str, tmp_path: Path
 ) -> None:
-    message = refusal("elmo-export", "mini", tmp_path / "new", *options)
+    archive: Path | str = model
+    if model == "WORDS":
+        archive = write_bilm(tmp_path / "words")
+    elif model == "SST":
+        archive = sst(tmp_path, "baseline")
 
-    assert message.startswith(f"elmo-export: {problem}")
+    message = refusal("elmo-export", archive, tmp_path / "new", *options)
+
+    assert message.startswith(f"elmo-export: {words.replace('SST', str(archive))}")
     assert not (tmp_path / "new").exists()
-
-
-def test_a_file_of_onnx_is_overwritten_only_on_request(tmp_path: Path) -> None:
-    file = tmp_path / "bilm.onnx"
-    file.write_text("precious")
-
-    message = refusal("elmo-export", "mini", tmp_path, "--onnx")
-
-    assert message.startswith(f"elmo-export: {file} would be overwritten; ")
-    assert file.read_text() == "precious"
 
 
 def test_it_is_said_that_onnx_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,13 +200,4 @@ def test_it_is_said_that_onnx_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
     message = refusal("elmo-export", "mini", tmp_path / "new", "--onnx")
 
     assert message == "elmo-export: this needs onnx, which is not installed: pip install onnx"
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_bilm_of_words_is_not_written_as_onnx(tmp_path: Path) -> None:
-    folder = write_bilm(tmp_path / "words")
-
-    message = refusal("elmo-export", folder, tmp_path / "new", "--onnx")
-
-    assert message.startswith("elmo-export: this biLM looks words up in a list, but only a biLM ")
     assert not (tmp_path / "new").exists()

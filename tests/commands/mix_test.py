@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
+from tests.helpers.archives import set_mixes, sst
 from tests.helpers.command_line import allennlp, refusal
 
 
@@ -40,16 +40,3 @@ def test_an_archive_without_elmo_says_so(tmp_path: Path) -> None:
     message = refusal("elmo-mix", archive)
 
     assert message.startswith(f"elmo-mix: {archive} holds no mix of elmo_tasks, but a Bcn of ")
-
-
-def test_what_is_no_archive_is_refused_in_a_line(tmp_path: Path) -> None:
-    text = tmp_path / "model.tar.gz"
-    text.write_text("no archive")
-    torn = tmp_path / "torn.tar.gz"
-    (tmp_path / "whole").mkdir()
-    whole = classifier(tmp_path / "whole", elmo={"type": "elmo_bilm", "bilm": FIXTURE})
-    torn.write_bytes(whole.read_bytes()[:-1000])
-
-    for path in (tmp_path / "missing.tar.gz", text, torn):
-        message = refusal("elmo-mix", path)
-        assert message.startswith("elmo-mix: ") and "\n" not in message

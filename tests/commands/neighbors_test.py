@@ -4,7 +4,7 @@ import pytest
 
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
 from elmo_tasks.elmo.encoder import ElmoEncoder
-from tests.helpers.archives import FIXTURE, classifier, sst
+from tests.helpers.archives import FIXTURE, classifier
 from tests.helpers.command_line import allennlp, printed_numbers, refusal
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -70,11 +70,3 @@ def test_a_text_that_cannot_be_read_is_refused_with_the_line(tmp_path: Path) -> 
     missing = refusal(*args, tmp_path / "missing")
 
     assert missing.startswith("elmo-neighbors: ") and "\n" not in missing
-
-
-def test_an_archive_without_elmo_says_so(tmp_path: Path) -> None:
-    archive = sst(tmp_path, "baseline")
-
-    message = refusal("elmo-neighbors", "the", "--corpus", CORPUS, "--bilm", archive)
-
-    assert f"{archive} holds no biLM" in message

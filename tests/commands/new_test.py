@@ -4,14 +4,10 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.commands.new import TASKS
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.package_data import config_folder
-from elmo_tasks.console import make_parser
+from tests.helpers.command_line import our_command
 from tests.helpers.configs import SHIPPED, evaluate
-
-
-def new(task: str, file: Path) -> None:
-    args = make_parser(["new"]).parse_args(["new", task, str(file)])
-    args.func(args)
 
 
 def evaluated(text: str) -> dict:
@@ -39,7 +35,7 @@ def test_a_first_config_has_a_comment_a_field_and_the_librarys_defaults(
 ) -> None:
     file = tmp_path / "mine.jsonnet"
 
-    new(task, file)
+    our_command("new", task, file)
 
     assert f"elmo-tasks train {file}" in capsys.readouterr().out
     text = file.read_text()
@@ -64,14 +60,14 @@ def test_a_misspelt_task_is_answered_with_the_one_that_was_meant(
 ) -> None:
     for name, meant in {"clasify": "did you mean 'classify'?", "x": "there are bilm, "}.items():
         with pytest.raises(SystemExit):
-            new(name, tmp_path / "mine.jsonnet")
+            our_command("new", name, tmp_path / "mine.jsonnet")
         assert f"argument TASK: there is no task '{name}'; {meant}" in capsys.readouterr().err
 
 
 def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.jsonnet").write_text("mine")
 
-    with pytest.raises(SystemExit, match="mine.jsonnet exists; choose another name"):
-        new("sst", tmp_path / "mine.jsonnet")
+    with pytest.raises(ConfigurationError, match="mine.jsonnet exists; choose another name"):
+        our_command("new", "sst", tmp_path / "mine.jsonnet")
 
     assert (tmp_path / "mine.jsonnet").read_text() == "mine"

@@ -5,21 +5,15 @@ import pytest
 
 from elmo_tasks import console
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
-from elmo_tasks.commands.options import (
-    BILMS,
-    MODELS,
-    add_dtype,
-    device_of,
-)
+from elmo_tasks.commands.options import BILMS, MODELS, add_count, add_shared, device_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.pretrained import MODELS as TRAINED
-from elmo_tasks.console import make_parser
 from elmo_tasks.kernels.dtypes import DTYPES
 
 
 def test_the_help_names_every_bilm_and_model_and_dtype() -> None:
     parser = argparse.ArgumentParser()
-    add_dtype(parser)
+    add_shared(parser, "--dtype")
 
     assert set(re.findall(r"[\w.-]+", BILMS)) - {"the", "default", "or"} == set(KNOWN_BILMS)
     assert BILMS.startswith(f"{DEFAULT_BILM} (the default)")
@@ -27,27 +21,19 @@ def test_the_help_names_every_bilm_and_model_and_dtype() -> None:
     assert f"--dtype {{{','.join(DTYPES)}}}" in parser.format_help()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "ablation sst --jobs",
-        "embed a b --max-words",
-        "errors sst a --top",
-        "evaluate sst a --batch-size",
-        "neighbors a --corpus b --clusters",
-        "neighbors a --corpus b --top",
-        "pack a b --max-words",
-        "predict sst a --batch-size",
-        "score a --processes",
-        "serve --max-words",
-        "store a --processes",
-    ],
-)
-def test_a_number_below_one_is_refused(arguments: str, capsys: pytest.CaptureFixture) -> None:
-    with pytest.raises(SystemExit, match="^2$"):
-        make_parser().parse_args([*arguments.split(), "0"])
+def test_a_count_is_at_least_one_and_its_help_has_the_default(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    parser = argparse.ArgumentParser()
+    add_count(parser, "--jobs -j", 3, "runs at a time", "J")
 
-    assert "expected a whole number of at least 1, not '0'" in capsys.readouterr().err
+    assert (parser.parse_args([]).jobs, parser.parse_args(["-j", "1"]).jobs) == (3, 1)
+    assert "--jobs J, -j J  runs at a time (default: 3)" in parser.format_help()
+    for text in ("0", "-1", "1.5", "²"):
+        with pytest.raises(SystemExit, match="^2$"):
+            parser.parse_args([f"--jobs={text}"])
+        said = capsys.readouterr().err
+        assert f"expected a whole number of at least 1, not '{text}'" in said
 
 
 def test_a_gpu_that_is_not_there_is_refused() -> None:
@@ -56,9 +42,7 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         device_of(argparse.Namespace(cuda_device=99))
 
 
-def test_a_misspelt_option_is_answered_with_the_right_one(
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_a_misspelt_option_is_answered_with_the_right_one(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit, match="^2$"):
         console._parse(["predict", "sst", "in.txt", "--ouput", "x"])
 

@@ -47,10 +47,7 @@ def test_a_column_that_is_not_there_is_said_with_the_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (
-            "{ bilm: 'smal' }",
-            "bilm must be one of base, fixture, medium, mini, .*, not smal",
-        ),
+        ("{ bilm: 'smal' }", "bilm must be one of base, fixture, medium, mini, .*, not smal"),
         ("{ no_field: 1 }", "Extra parameters passed to elmo-probe: .*no_field"),
         ("{ probe: { type: 'forest' } }", "forest"),
         ("{ train_data_path: 'no_such_file.txt' }", "no_such_file.txt"),

@@ -18,9 +18,7 @@ def never() -> Figure:
     raise AssertionError("no chart was asked for")
 
 
-def test_by_default_the_text_is_printed_and_nothing_is_drawn(
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_by_default_the_text_is_printed_and_nothing_is_drawn(capsys: pytest.CaptureFixture) -> None:
     deliver(parse(), "a text", {"n": 1}, never)
 
     assert capsys.readouterr().out == "a text\n"

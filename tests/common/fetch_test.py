@@ -34,14 +34,11 @@ def without_allennlp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path / "cache"))
 
 
-def test_the_path_of_a_local_file_is_returned_as_it_is(tmp_path: Path) -> None:
+def test_a_local_file_is_its_path_and_a_missing_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a!b#c.txt"
-    path.write_text("here")
+    path.touch()
 
     assert local_path(path) == str(path)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="missing.txt"):
         local_path(tmp_path / "missing.txt")
 
@@ -70,18 +67,15 @@ def test_an_address_with_a_long_query_or_name_is_fetched(
     assert Path(named).read_text(encoding="utf-8") == "long" and named.endswith("a.txt")
 
 
-def test_a_file_that_the_server_lacks_leaves_nothing_behind(
+def test_what_cannot_be_fetched_leaves_nothing_behind(
     server: str, tmp_path: Path, without_allennlp: None
 ) -> None:
+    with pytest.raises(OSError, match="s3://bucket/file is not an http:// or https:// address"):
+        local_path("s3://bucket/file")
     with pytest.raises(OSError):
         local_path(f"{server}/missing.txt")
 
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-
-
-def test_an_address_of_another_kind_is_refused(without_allennlp: None) -> None:
-    with pytest.raises(OSError, match="s3://bucket/file is not an http:// or https:// address"):
-        local_path("s3://bucket/file")
 
 
 def test_an_unreachable_bucket_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

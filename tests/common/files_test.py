@@ -9,16 +9,23 @@ from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 from tests.helpers import processes
 
 
-def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "folder" / "text.txt"
+def test_a_file_appears_when_it_is_whole_with_the_permissions_of_any_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
 
-    with atomic_write(path) as aside:
-        aside.write_text("half")
-        assert not path.exists()
-        aside.write_text("whole")
+    # The first file is in the working directory, and the second in a folder that does not exist.
+    for name in ("text.txt", "new/folder/text.txt"):
+        path = Path(name)
+        with atomic_write(name) as aside:
+            aside.write_text("half")
+            assert not path.exists()
+            aside.write_text("whole")
 
-    assert path.read_text() == "whole"
-    assert os.listdir(path.parent) == ["text.txt"]
+        assert path.read_text() == "whole"
+        assert os.listdir(path.parent) == ["text.txt"]
+        path.with_name("plain.txt").touch()
+        assert path.stat().st_mode == path.with_name("plain.txt").stat().st_mode
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -38,27 +45,6 @@ def test_a_file_that_is_not_finished_leaves_what_was_there(
     write_whole(str(path), b"new")
 
     assert path.read_text() == "new" and os.listdir(tmp_path) == ["text.txt"]
-
-
-def test_a_file_in_the_working_directory_needs_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    with atomic_write("text.txt") as aside:
-        aside.write_text("whole")
-
-    assert Path("text.txt").read_text(encoding="utf-8") == "whole"
-
-
-def test_a_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    (tmp_path / "plain.txt").touch()
-
-    with atomic_write(tmp_path / "text.txt") as aside:
-        aside.touch()
-
-    modes = {path.stat().st_mode for path in tmp_path.iterdir()}
-    assert len(modes) == 1
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,7 @@ def test_fields_are_arguments() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (
-            {"size": 1, "sise": 2},
-            "Thing has no field sise; did you mean 'size'.$",
-        ),
+        ({"size": 1, "sise": 2}, "Thing has no field sise; did you mean 'size'.$"),
         ({"size": 1, "x": 2}, "Thing has no field x; there are size, rate, name"),
         ({}, "Thing needs the field size"),
         ({"size": "3"}, "size of Thing cannot be '3'"),

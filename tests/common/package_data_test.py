@@ -19,25 +19,15 @@ def test_a_config_that_does_not_exist_is_refused_with_the_nearest(name: str) -> 
         config_path(name)
 
 
-def test_a_library_is_imported_from_any_folder(tmp_path: Path) -> None:
-    library = import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst.libsonnet")
-    config = import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst/both.jsonnet")
-
-    for (path, content), expected in (
-        (library, CONFIGS / "lib" / "sst.libsonnet"),
-        (config, CONFIGS / "sst" / "both.jsonnet"),
-    ):
-        assert (path, content) == (str(expected), expected.read_bytes())
-
-
-def test_a_file_beside_the_importing_one_comes_first(tmp_path: Path) -> None:
+def test_a_library_is_beside_the_importing_file_or_in_the_package(tmp_path: Path) -> None:
     mine = tmp_path / "elmo_tasks" / "sst.libsonnet"
     mine.parent.mkdir()
     mine.write_text("{}")
 
     assert import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst.libsonnet") == (str(mine), b"{}")
-
-
-def test_a_file_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+    mine.unlink()
+    library = CONFIGS / "lib" / "sst.libsonnet"
+    shipped = str(library), library.read_bytes()
+    assert import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst.libsonnet") == shipped
     with pytest.raises(FileNotFoundError, match="there is no file .*, and none in elmo_tasks"):
         import_jsonnet(f"{tmp_path}/", "elmo_tasks/sts.libsonnet")

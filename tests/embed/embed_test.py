@@ -30,7 +30,7 @@ def encoder() -> ElmoEncoder:
 def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
     embedding: str, paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(Corpus([paths.text]), paths.hdf5, encoder.layers, embedding)
+    embed(Corpus([paths.text]), paths.hdf5, encoder, embedding)
 
     read_back = read_hdf5(paths.hdf5)
     layers = list(encoder.layers(line.split() for line in LINES))
@@ -43,7 +43,7 @@ def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
 def test_code_written_for_the_old_commands_files_reads_it(
     paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(Corpus([paths.text]), paths.hdf5, encoder.layers)
+    embed(Corpus([paths.text]), paths.hdf5, encoder)
 
     # This is code of AllenNLP's tutorial on ELMo.
     with h5py.File(paths.hdf5, "r") as file:
@@ -63,7 +63,7 @@ def test_code_written_for_the_old_commands_files_reads_it(
 def test_the_index_is_from_a_sentence_to_its_last_number(
     paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(Corpus([paths.text]), paths.hdf5, encoder.layers)
+    embed(Corpus([paths.text]), paths.hdf5, encoder)
 
     with h5py.File(paths.hdf5, "r") as file:
         assert file["sentence_to_index"].shape == (1,)
@@ -74,7 +74,7 @@ def test_the_index_is_from_a_sentence_to_its_last_number(
 def test_a_text_of_empty_lines_alone_is_written(paths: Paths, encoder: ElmoEncoder) -> None:
     paths.text.write_text("\n\n")
 
-    embed(Corpus([paths.text]), paths.hdf5, encoder.layers, "top")
+    embed(Corpus([paths.text]), paths.hdf5, encoder, "top")
 
     assert read_hdf5(paths.hdf5)["1"].shape == (0, 32)
 
@@ -83,18 +83,18 @@ def test_a_text_of_empty_lines_alone_is_written(paths: Paths, encoder: ElmoEncod
 def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
     changed: str, paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    mix = ElmoMix(3).eval()
+    mix = ElmoMix(3)
     text = Corpus([paths.text])
 
     def stop(*_: Any) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        embed(text, paths.hdf5, encoder.layers, "mix", engine=stop, mix=mix)
+        embed(text, paths.hdf5, ElmoEncoder(encoder.bilm, mix), "mix", engine=stop)
     if changed == "layer_norm":
         mix.layer_norm = "sentence"
     else:
         torch.nn.init.normal_(getattr(mix, changed))
 
     with pytest.raises(ConfigurationError, match="was begun with another mix; use the same"):
-        embed(text, paths.hdf5, encoder.layers, "mix", mix=mix)
+        embed(text, paths.hdf5, ElmoEncoder(encoder.bilm, mix), "mix")

@@ -20,11 +20,10 @@ from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.embed_shards import embed_shards
 from elmo_tasks.embed.ray import embed
 from elmo_tasks.embed.ray_cluster import Cluster, SharedLayers, joined
 from elmo_tasks.embed.ray_engine import on_ray
-from elmo_tasks.embed.shards import read_vectors
+from elmo_tasks.embed.shards import embed_shards, read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 BILM = str(Path(FIXTURE_FILES[0]).parent)
@@ -72,7 +71,7 @@ def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
     text: Path, tmp_path: Path, encoder: ElmoEncoder
 ) -> None:
     one, several = tmp_path / "one", tmp_path / "several"
-    embed_shards(Corpus([text]), one, encoder.layers, part_tokens=500)
+    embed_shards(Corpus([text]), one, encoder, part_tokens=500)
     killed, stop = set[int](), threading.Event()
 
     def kill() -> None:
@@ -84,13 +83,7 @@ def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        embed_shards(
-            Corpus([text]),
-            several,
-            encoder.layers,
-            part_tokens=500,
-            engine=ON_RAY,
-        )
+        embed_shards(Corpus([text]), several, encoder, part_tokens=500, engine=ON_RAY)
     finally:
         stop.set()
         thread.join()
@@ -99,7 +92,7 @@ def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
     assert rows(several) == rows(one) and len(rows(one)) == 900
     # Nothing is missing, so no process is started.
     since = time.monotonic()
-    embed_shards(Corpus([text]), several, encoder.layers, part_tokens=500, engine=ON_RAY)
+    embed_shards(Corpus([text]), several, encoder, part_tokens=500, engine=ON_RAY)
     assert time.monotonic() - since < 5 and not actors()
 
 
@@ -110,9 +103,8 @@ def test_an_error_in_a_process_is_raised_as_it_was(
         scaled = ElmoMix(3)
         scaled.gamma.data.fill_(1e9)
         settings: dict[str, Any] = {"part_tokens": 500, "engine": partial(on_ray, None, 1)}
-        embed_shards(
-            Corpus([text]), tmp_path / "out", encoder.layers, "mix", mix=scaled.eval(), **settings
-        )
+        mixed = ElmoEncoder(encoder.bilm, scaled)
+        embed_shards(Corpus([text]), tmp_path / "out", mixed, "mix", **settings)
     assert "ray::" not in str(caught.value)
 
 
@@ -142,9 +134,7 @@ def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: Elm
     with pytest.raises(ConfigurationError, match="one of all, top, average, mix, not 'elmo'"):
         embed(dataset, BILM, embedding="elmo")
     with pytest.raises(ConfigurationError, match="has 2 CPUs: .* must be from 1 to 2, not 3"):
-        embed_shards(
-            Corpus([text]), text.parent / "out", encoder.layers, engine=partial(on_ray, None, 3)
-        )
+        embed_shards(Corpus([text]), text.parent / "out", encoder, engine=partial(on_ray, None, 3))
     with pytest.raises(ConfigurationError, match="object store has 50 bytes.*60 are needed"):
         Cluster(2, 0, 50).require_store(60)
 
@@ -153,7 +143,7 @@ def test_a_store_is_refused(text: Path, tmp_path: Path) -> None:
     stored = ElmoEncoder.from_pretrained(FIXTURE_FILES, store=LayerStore(str(tmp_path / "store")))
 
     with pytest.raises(ConfigurationError, match="use no store: leave --use-store out"):
-        embed_shards(Corpus([text]), tmp_path / "out", stored.layers, engine=ON_RAY)
+        embed_shards(Corpus([text]), tmp_path / "out", stored, engine=ON_RAY)
 
 
 def test_processes_run_as_nice_as_this_one_and_share_the_weights(encoder: ElmoEncoder) -> None:

@@ -5,8 +5,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from types import FrameType, ModuleType
-from typing import Any
 
 
 def start(work: Callable[[], object]) -> int:
@@ -64,19 +62,3 @@ def run_until_signalled(work: Callable[[Callable[[], object]], object], num_sign
         os.kill(pid, signal.SIGKILL)
         status = end(pid)
     return status
-
-
-def kill_after_lines(num_lines: int, *modules: ModuleType) -> None:
-    """Kills this process when it has begun `num_lines` lines of these modules, counted from now."""
-    files, begun = {module.__file__ for module in modules}, 0
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal begun
-        if frame.f_code.co_filename not in files:
-            return None
-        begun += event == "line"
-        if begun == num_lines:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return trace
-
-    sys.settrace(trace)

@@ -1,7 +1,6 @@
 import json
 import multiprocessing
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +67,6 @@ def test_reduce_on_plateau_takes_every_argument_of_pytorch(
     assert state["min_lrs"] == [1e-12]
 
 
-@pytest.fixture
-def without_safe_globals() -> Iterator[None]:
-    """Lets `torch.load` allow only what it allows by itself."""
-    allowed = get_safe_globals()
-    clear_safe_globals()
-    yield
-    add_safe_globals(allowed)
-
-
 def checkpoint(directory: Path, training_state: dict) -> Checkpointer:
     """Writes the files that a crashed training leaves behind."""
     torch.save({}, directory / "model_state_e0_b1.th")
@@ -91,20 +81,22 @@ def cosine_state(optimizer: torch.optim.Optimizer) -> dict:
     return {"optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict()}
 
 
-def test_training_state_with_numpy_scalars_is_refused_without_the_repair(
-    tmp_path: Path, optimizer: torch.optim.Optimizer, without_safe_globals: None
-) -> None:
-    with pytest.raises(pickle.UnpicklingError, match="scalar"):
-        checkpoint(tmp_path, cosine_state(optimizer)).load_checkpoint()
-
-
-def test_training_state_of_the_cosine_schedule_is_recovered(
+def test_only_with_the_repair_the_training_state_of_the_cosine_schedule_is_recovered(
     tmp_path: Path, optimizer: torch.optim.Optimizer
 ) -> None:
     state = cosine_state(optimizer)
     assert isinstance(optimizer.param_groups[0]["lr"], np.floating)
+    checkpointer = checkpoint(tmp_path, state)
 
-    recovered = checkpoint(tmp_path, state).load_checkpoint()
+    # `torch.load` allows no more than by itself.
+    allowed = get_safe_globals()
+    clear_safe_globals()
+    try:
+        with pytest.raises(pickle.UnpicklingError, match="scalar"):
+            checkpointer.load_checkpoint()
+    finally:
+        add_safe_globals(allowed)
+    recovered = checkpointer.load_checkpoint()
 
     assert recovered is not None
     assert recovered.trainer_state == state
@@ -135,24 +127,16 @@ def spawning(loader_class: type[MultiProcessDataLoader], path: Path, **kwargs) -
 
 
 # With `max_instances_in_memory` workers make whole batches, otherwise instances.
-WORKERS = pytest.mark.parametrize("kwargs", [{}, {"max_instances_in_memory": 1}])
-
-
-@pytest.mark.skipif(
-    multiprocessing.get_start_method() != "fork", reason="the default start method is safe"
-)
-@WORKERS
-def test_spawned_workers_of_allennlp_are_refused_their_lock(tmp_path: Path, kwargs: dict) -> None:
-    with pytest.raises(RuntimeError, match="fork context .* spawn context"):
-        list(spawning(MultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs))
-
-
-@WORKERS
-def test_spawned_workers_of_ours_read(tmp_path: Path, kwargs: dict) -> None:
+@pytest.mark.parametrize("kwargs", [{}, {"max_instances_in_memory": 1}])
+def test_spawned_workers_of_allennlp_are_refused_their_lock_and_those_of_ours_read(
+    tmp_path: Path, kwargs: dict
+) -> None:
+    if multiprocessing.get_start_method() == "fork":
+        with pytest.raises(RuntimeError, match="fork context .* spawn context"):
+            list(spawning(MultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs))
     lock = torch.multiprocessing.RLock
-    loader = spawning(CompatibleMultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs)
 
-    batches = list(loader)
+    batches = list(spawning(CompatibleMultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs))
 
     assert [len(batch["label"]) for batch in batches] == [1]
     assert torch.multiprocessing.RLock == lock

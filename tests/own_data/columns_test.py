@@ -18,57 +18,52 @@ def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given:
     return choose_columns(list(read_records(path)), **given)
 
 
-@pytest.mark.parametrize(
-    ("row", "given", "expected"),
-    [
-        ({"id": 1, "review": "Soup.", "stars": 2}, {}, Columns(["review"], "stars", None)),
-        ({"Text": "Soup.", "name": "x", "Label": "a"}, {}, Columns(["Text"], "Label", None)),
-        (
-            {"question2": "Why?", "question1": "How?", "same": True},
-            {},
-            Columns(["question1", "question2"], "same", None),
-        ),
-        (
-            {"first": "A", "second": "B", "answer": "no"},
-            {},
-            Columns(["first", "second"], "answer", None),
-        ),
-        ({"Satz": "Suppe.", "Label": "a"}, {}, Columns(["Satz"], "Label", None)),
-        ({"text": "Suppe.", "Klasse": "a"}, {}, Columns(["text"], "Klasse", None)),
-        ({"text": "Soup.", "topics": ["a"]}, {}, Columns(["text"], "topics", ";")),
-        (
-            {"text": "Soup.", "title": "Soup", "label": "a", "mood": "x"},
-            {"texts": ["title", "text"], "label": "mood", "separator": "|"},
-            Columns(["title", "text"], "mood", "|"),
-        ),
-        ({"label": "Soup.", "topic": "x"}, {"texts": ["label"]}, Columns(["label"], "topic", None)),
-    ],
-)
+# The first row, what the user gives, and the columns that are chosen.
+CHOSEN: list[tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
+    ({"id": 1, "review": "Soup.", "stars": 2}, {}, (["review"], "stars", None)),
+    ({"Text": "Soup.", "name": "x", "Label": "a"}, {}, (["Text"], "Label", None)),
+    ({"question2": "?", "question1": "!", "a": 1}, {}, (["question1", "question2"], "a", None)),
+    ({"first": "A", "second": "B", "answer": "no"}, {}, (["first", "second"], "answer", None)),
+    ({"Satz": "Suppe.", "Label": "a"}, {}, (["Satz"], "Label", None)),
+    ({"text": "Suppe.", "Klasse": "a"}, {}, (["text"], "Klasse", None)),
+    ({"text": "Soup.", "topics": ["a"]}, {}, (["text"], "topics", ";")),
+    (
+        {"text": "Soup.", "title": "Soup", "label": "a", "mood": "x"},
+        {"texts": ["title", "text"], "label": "mood", "separator": "|"},
+        (["title", "text"], "mood", "|"),
+    ),
+    ({"label": "Soup.", "topic": "x"}, {"texts": ["label"]}, (["label"], "topic", None)),
+]
+
+
+@pytest.mark.parametrize(("row", "given", "expected"), CHOSEN)
 def test_columns_are_known_by_their_names(
-    row: dict[str, Any], given: dict[str, Any], expected: Columns, tmp_path: Path
+    row: dict[str, Any], given: dict[str, Any], expected: tuple[Any, ...], tmp_path: Path
 ) -> None:
     assert chosen(tmp_path, row, **given) == expected
 
 
-@pytest.mark.parametrize(
-    ("row", "name", "given", "words"),
-    [
-        (
-            {"text": "Soup.", "a": 1, "b": 2},
-            "data.jsonl",
-            {},
-            r"data.jsonl: name the column of the labels with --label; there are text \('Soup.'\)",
-        ),
-        (
-            {"Dull.": "Fine.", "bad": "good", "3": "4"},
-            "data.csv",
-            {},
-            "of the texts with --text, or give --no-header .*; there are Dull. .'Fine.'., bad",
-        ),
-        ({"text": "Soup."}, "data.csv", {"label": "tex"}, "no column tex; did you mean 'text'"),
-        ({"text": "Soup."}, "data.csv", {"texts": ["body"]}, "no column body; there are text"),
-    ],
-)
+TABLE = {"Dull.": "Fine.", "bad": "good", "3": "4"}
+# The first row, the name of the file, what the user gives, and words of the message.
+ASKED: list[tuple[dict[str, Any], str, dict[str, Any], str]] = [
+    (
+        {"text": "Soup.", "a": 1, "b": 2},
+        "a.jsonl",
+        {},
+        r"a.jsonl: name .* --label; .*text \('Soup.'",
+    ),
+    (
+        TABLE,
+        "a.csv",
+        {},
+        "of the texts with --text, or give --no-header .* are Dull. .'Fine.'., bad",
+    ),
+    ({"text": "Soup."}, "a.csv", {"label": "tex"}, "no column tex; did you mean 'text'"),
+    ({"text": "Soup."}, "a.csv", {"texts": ["body"]}, "no column body; there are text"),
+]
+
+
+@pytest.mark.parametrize(("row", "name", "given", "words"), ASKED)
 def test_what_is_not_known_is_asked_for(
     row: dict[str, Any], name: str, given: dict[str, Any], words: str, tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common.package_data import config_folder
-from elmo_tasks.console import make_parser
 from elmo_tasks.own_data.results import result_lines
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT, evaluate
@@ -41,8 +40,8 @@ def excel(path: Path) -> None:
 def latin_1(path: Path) -> None:
     """Writes a table in Latin-1, and runs the command that the refusal of it names."""
     path.write_bytes(table(";").replace("„", '""').replace("“", '""').encode("latin-1"))
-    with pytest.raises(SystemExit, match="reviews.csv:2: not UTF-8") as refused:
-        new("classify", path)
+    with pytest.raises(ValueError, match="reviews.csv:2: not UTF-8") as refused:
+        our_command("new", "classify", path)
     command = str(refused.value).partition("convert it: ")[2]
     subprocess.run(command, shell=True, check=True, cwd=path.parent)
     path.with_name("NEW").replace(path)
@@ -59,11 +58,6 @@ DISGUISES: dict[str, tuple[str, Callable[[Path], Any]]] = {
 }
 
 
-def new(task: str, file: Path, *options: str) -> None:
-    args = make_parser(["new"]).parse_args(["new", task, str(file), *options])
-    args.func(args)
-
-
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -76,7 +70,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         Path("reviews.csv").write_text(table(), encoding="utf-8")
-        new("classify", Path("reviews.csv"))
+        our_command("new", "classify", Path("reviews.csv"))
         text = (
             Path("reviews.jsonnet").read_text().replace("'elmo_tasks/", f"'{config_folder()}/lib/")
         )
@@ -104,7 +98,7 @@ def test_a_table_in_any_disguise_comes_to_answers(
     path = tmp_path / name
     write(path)
 
-    new("classify", path)
+    our_command("new", "classify", path)
 
     said = capsys.readouterr().out
     assert "texts in Text" in said and "labels in Label: schlecht (10), gut (10)." in said
@@ -139,7 +133,7 @@ def test_what_is_left_out_is_said(capsys: pytest.CaptureFixture) -> None:
         ("id", "first", "second", "answer"), *some, ("20", " ", "Tea.", "a"), ("21", "x", "y", "aa")
     )
 
-    new("classify", path)
+    our_command("new", "classify", path)
 
     said = capsys.readouterr().out
     assert "texts in first and second" in said and "answer: a (10), b (10), aa (1)." in said
@@ -152,9 +146,9 @@ def test_what_is_left_out_is_said(capsys: pytest.CaptureFixture) -> None:
 def test_a_table_without_a_header_has_numbers_for_columns() -> None:
     path = rows(*[("Soup.", "ab"[n % 2]) for n in range(20)])
 
-    with pytest.raises(SystemExit, match="or give --no-header"):
-        new("classify", path)
-    new("classify", path, "--no-header", "--text", "1", "--label", "2")
+    with pytest.raises(ValueError, match="or give --no-header"):
+        our_command("new", "classify", path)
+    our_command("new", "classify", path, "--no-header", "--text", "1", "--label", "2")
 
     assert "texts: ['1']" in Path("data.jsonnet").read_text()
     assert json.loads(Path("data/dev.jsonl").read_text().splitlines()[0]).keys() == {"1", "2"}
@@ -162,13 +156,13 @@ def test_a_table_without_a_header_has_numbers_for_columns() -> None:
 
 def test_what_is_there_is_replaced_only_with_force() -> None:
     path = rows(("text", "label"), *[("Soup.", "ab"[n % 2]) for n in range(20)])
-    new("classify", path)
+    our_command("new", "classify", path)
     (Path("data") / "left.txt").touch()
 
-    with pytest.raises(SystemExit, match="data exists; replace it with --force"):
-        new("classify", path)
+    with pytest.raises(ValueError, match="data exists; replace it with --force"):
+        our_command("new", "classify", path)
     shutil.copy("data.jsonnet", "before.jsonnet")
-    new("classify", path, "--force")
+    our_command("new", "classify", path, "--force")
 
     assert {each.name for each in Path("data").iterdir()} == {"train.jsonl", "dev.jsonl"}
     assert Path("before.jsonnet").read_text() == Path("data.jsonnet").read_text()
@@ -186,7 +180,7 @@ REFUSED: list[tuple[list[tuple[str, ...]], str]] = [
 
 @pytest.mark.parametrize(("values", "words"), REFUSED)
 def test_data_for_no_model_are_refused(values: list[tuple[str, ...]], words: str) -> None:
-    with pytest.raises(SystemExit, match=words):
-        new("classify", rows(("text", "label"), *values))
+    with pytest.raises(ValueError, match=words):
+        our_command("new", "classify", rows(("text", "label"), *values))
 
     assert not Path("data").exists() and not Path("data.jsonnet").exists()

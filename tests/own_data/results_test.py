@@ -85,9 +85,11 @@ def test_the_mean_and_the_deviation_are_said() -> None:
     assert line == "accuracy in 3 folds: 80.0 ± 10.0 (70.0, 80.0, 90.0)"
 
 
-def rows(path: Path, values: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
-    return path
+def baseline_of(folder: Path, reader: Any, train: list[Any], dev: list[Any]) -> tuple[float, str]:
+    for name, values in (("train", train), ("dev", dev)):
+        text = "".join(json.dumps(value) + "\n" for value in values)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return baseline(reader, folder / "train.jsonl", folder / "dev.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -101,39 +103,35 @@ def rows(path: Path, values: list[dict[str, Any]]) -> Path:
 def test_texts_have_the_most_frequent_label(
     train: Any, dev: Any, separator: str | None, expected: float, tmp_path: Path
 ) -> None:
-    paths = [
-        rows(tmp_path / f"{name}.jsonl", [{"text": "Soup", "label": label} for label in labels])
-        for name, labels in (("train", train), ("dev", dev))
-    ]
+    rows = [[{"text": "Soup", "label": label} for label in labels] for labels in (train, dev)]
 
-    score, always = baseline(ClassifyReader(separator=separator), *paths)
+    score, always = baseline_of(tmp_path, ClassifyReader(separator=separator), *rows)
 
     assert score == pytest.approx(expected) and "'a'" in always
 
 
-def test_words_have_their_most_frequent_tag_and_others_that_of_all(tmp_path: Path) -> None:
-    reader = TagReader(column="tags")
-    train = [{"tokens": ["saw", "saw", "saw", "a", "x"], "tags": ["V", "N", "V", "D", "D"]}] * 2
-    dev = [{"tokens": ["saw", "a", "b", "c"], "tags": ["V", "D", "V", "N"]}]
-    paths = [rows(tmp_path / f"{n}.jsonl", each) for n, each in (("train", train), ("dev", dev))]
+@pytest.mark.parametrize(
+    ("train", "dev", "spans", "expected"),
+    [
+        # V, D, and twice V or D, which are as frequent; V comes first.
+        (2 * ["saw/V saw/N saw/V a/D x/D"], ["saw/V a/D b/V c/N"], False, 3 / 4),
+        # Predicted are New York, and York alone; one of two is right, and one of two is found. The
+        # unknown words are O, as most words.
+        (
+            ["New/B-LOC York/L-LOC is/O old/O"],
+            ["New/B-LOC York/L-LOC is/O new/O", "Old/B-LOC York/L-LOC sleeps/O"],
+            True,
+            1 / 2,
+        ),
+    ],
+)
+def test_words_have_their_most_frequent_tag_and_spans_are_counted_whole(
+    train: list[str], dev: list[str], spans: bool, expected: float, tmp_path: Path
+) -> None:
+    def tagged(sentence: str) -> dict[str, Any]:
+        return dict(zip(("tokens", "tags"), zip(*(each.split("/") for each in sentence.split()))))
 
-    score, _ = baseline(reader, *paths)
+    reader = TagReader(column="tags", spans=spans)
+    rows = [list(map(tagged, sentences)) for sentences in (train, dev)]
 
-    # V, D, and twice V or D, which are as frequent; V comes first.
-    assert score == 3 / 4
-
-
-def test_spans_are_counted_whole(tmp_path: Path) -> None:
-    reader = TagReader(column="tags", spans=True)
-    train = [{"tokens": ["New", "York", "is", "old"], "tags": ["B-LOC", "L-LOC", "O", "O"]}]
-    dev = [
-        {"tokens": ["New", "York", "is", "new"], "tags": ["B-LOC", "L-LOC", "O", "O"]},
-        {"tokens": ["Old", "York", "sleeps"], "tags": ["B-LOC", "L-LOC", "O"]},
-    ]
-    paths = [rows(tmp_path / f"{n}.jsonl", each) for n, each in (("train", train), ("dev", dev))]
-
-    score, _ = baseline(reader, *paths)
-
-    # Predicted are New York, and York alone; one of two is right, and one of two is found. The
-    # unknown words are O, as most words.
-    assert score == 1 / 2
+    assert baseline_of(tmp_path, reader, *rows)[0] == expected

@@ -1,7 +1,6 @@
 import os
 import random
-import shutil
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,12 @@ import pytest
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.embed_shards import embed_shards
 from elmo_tasks.embed.parts import EmbedPart
-from elmo_tasks.embed.shards import read_manifest, read_vectors
+from elmo_tasks.embed.shards import embed_shards, read_manifest, read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
-from tests.helpers.small_disk import small_disk  # noqa: F401
 
 NUM_LINES = 40
 
@@ -41,9 +37,11 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def embedded(text: Path, out: Any, *args: Any, **settings: Any) -> dict[str, Any]:
-    settings = {"part_tokens": 20, **settings}
-    return embed_shards(Corpus([text]), out, encoder().layers, *args, **settings)
+def embedded(
+    text: Path, out: Any, *args: Any, mix: ElmoMix | None = None, **settings: Any
+) -> dict[str, Any]:
+    with_mix = ElmoEncoder(encoder().bilm, mix)
+    return embed_shards(Corpus([text]), out, with_mix, *args, **{"part_tokens": 20, **settings})
 
 
 def rows(out: Any) -> list[tuple[int, list[str], numpy.ndarray]]:
@@ -170,17 +168,6 @@ def test_only_what_is_missing_is_computed_again(
     assert f"{out} is complete: all {len(names)} parts were there." in capsys.readouterr().out
 
 
-@pytest.mark.fork
-def test_several_processes_write_the_same_files(text: Path, tmp_path: Path) -> None:
-    embedded(text, tmp_path / "one")
-
-    embedded(text, tmp_path / "several", engine=partial(in_processes, 2))
-
-    names = set(os.listdir(tmp_path / "one"))
-    assert names == set(os.listdir(tmp_path / "several"))
-    assert_same(rows(tmp_path / "several"), rows(tmp_path / "one"))
-
-
 def test_a_folder_is_gone_on_with_only_as_it_was_begun(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     embedded(text, out)
@@ -232,36 +219,11 @@ def test_the_folder_may_be_at_an_address(
     assert parts_computed(monkeypatch, text, address) == [2]
 
 
-def test_a_full_disk_loses_nothing(
-    text: Path,
-    small_disk: Path,  # noqa: F811
-    tmp_path: Path,
-) -> None:
-    embedded(text, tmp_path / "whole")
-    ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(20_000))
-    text.write_text(text.read_text(encoding="utf-8") * 6, encoding="utf-8")
-
-    with pytest.raises(OSError, match="No space left on device") as caught:
-        embedded(text, small_disk / "out")
-
-    assert "part-" in str(caught.value.filename)
-    names = os.listdir(small_disk / "out")
-    assert "_manifest.json" not in names and not [n for n in names if n.startswith(".")]
-    num_parts = sum(name.startswith("part-") for name in names)
-    assert num_parts > 1
-    # A copy of the folder is on a disk with room.
-    shutil.copytree(small_disk / "out", tmp_path / "out")
-    manifest = embedded(text, tmp_path / "out")
-    assert len(manifest["parts"]) > num_parts
-    assert_same(rows(tmp_path / "out")[: NUM_LINES - 5], rows(tmp_path / "whole")[: NUM_LINES - 5])
-
-
 def test_what_cannot_be_embedded_is_refused(text: Path, tmp_path: Path) -> None:
     large = ElmoMix(3, dropout=0.0)
     large.gamma.data.fill_(1e6)
     with pytest.raises(ConfigurationError, match="mix has a value beyond float16; write HDF5"):
-        embedded(text, tmp_path / "large", "mix", mix=large.eval())
+        embedded(text, tmp_path / "large", "mix", mix=large)
     with pytest.raises(ConfigurationError, match="foo://out cannot be opened: Protocol not known"):
         embedded(text, "foo://out")
     with pytest.raises(ConfigurationError, match="must be 1 or more, not 0"):

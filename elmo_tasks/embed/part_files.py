@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
@@ -12,16 +12,6 @@ from elmo_tasks.common.json_text import parse_json
 
 # Readers of a folder of Parquet files ignore names that begin with an underscore.
 MANIFEST, ABOUT = "_manifest.json", "_about.json"
-
-
-class Named(Protocol):
-    """A part of an output: its index, and the name of its file, `part-INDEX-HASH` and a suffix."""
-
-    @property
-    def index(self) -> int: ...
-
-    @property
-    def name(self) -> str: ...
 
 
 class Parts:
@@ -69,12 +59,12 @@ class Parts:
         if begun != about:
             self._write_json(ABOUT, about)
 
-    def has(self, part: Named) -> bool:
-        """Returns whether a part has its file."""
-        found = self._found.get(part.index)
-        if found not in (None, part.name):
+    def has(self, index: int, name: str) -> bool:
+        """Returns whether a part has its file, `part-INDEX-HASH` with a suffix."""
+        found = self._found.get(index)
+        if found not in (None, name):
             self._refuse(f"another text: {found} has other sentences", str(found))
-        return found == part.name
+        return found == name
 
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
