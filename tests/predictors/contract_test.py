@@ -15,7 +15,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.answers import with_fields
 from elmo_tasks.predictors.text_predictor import TextPredictor
-from tests.helpers.archives import language_model, task_model
+from tests.helpers.archives import language_model, task_predictor
 from tests.helpers.configs import tiny
 
 
@@ -234,8 +234,9 @@ def task(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def predictor(task: str, tmp_path_factory: pytest.TempPathFactory) -> TextPredictor:
     folder: Path = tmp_path_factory.mktemp("archive")
-    archive = language_model(folder) if " " in task else task_model(folder, task, "both")
-    return Predictor.from_archive(load_archive(archive))  # type: ignore[return-value]
+    if " " in task:
+        return Predictor.from_archive(load_archive(language_model(folder)))  # type: ignore
+    return task_predictor(folder, task, "both")
 
 
 def leaves(value: Any) -> Iterator[Any]:
