@@ -17,10 +17,7 @@ from elmo_tasks.predictors.answers import with_fields
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import language_model, task_predictor
 from tests.helpers.configs import tiny
-
-
-def words(instance: Instance, name: str = "tokens") -> list[str]:
-    return [token.text for token in instance[name].tokens]
+from tests.helpers.reading import words
 
 
 class Contract(NamedTuple):
@@ -304,9 +301,9 @@ def test_tokens_are_taken_as_they_are_and_spans_stand_in_the_text(
         found = list(spans(answer))
         assert found or task != "ner"
         for span in found:
-            words = tokens[slice(*span["tokens"])]
+            own = tokens[slice(*span["tokens"])]
             assert span["text"] == text[slice(*span["characters"])]
-            assert "".join(span["text"].split()) == "".join("".join(words).split())
+            assert "".join(span["text"].split()) == "".join("".join(own).split())
 
 
 def test_an_answer_is_a_line_of_json_and_lines_of_text(task: str, predictor: TextPredictor) -> None:
