@@ -25,7 +25,7 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.models.classifier import Classifier
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.predictors.label_predictor import LabelPredictor
-from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.served_model import ServedModel

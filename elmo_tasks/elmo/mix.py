@@ -48,8 +48,8 @@ class ElmoMix(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.num_layers = num_layers
-        self.concat = layers == "concat"
-        self.layer = None if self.concat else _single_layer(layers, num_layers)
+        # `all`, `concat`, or the index of one layer.
+        self.layers = _checked(layers, num_layers)
         if layer_norm not in (None, *LAYER_NORMS):
             raise ConfigurationError(
                 f"layer_norm of a mix must be {' or '.join(LAYER_NORMS)}, or left out, "
@@ -72,22 +72,15 @@ class ElmoMix(torch.nn.Module):
         """The weights s of equation (1): shape (num_layers,), with sum 1; ones for `concat`."""
         if self.scalar_parameters is not None:
             return torch.softmax(self.scalar_parameters, dim=0)
-        if self.concat:
+        if isinstance(self.layers, str):
             return self.gamma.new_ones(self.num_layers)
         chosen = self.gamma.new_zeros(self.num_layers)
-        chosen[self.layer] = 1
+        chosen[self.layers] = 1
         return chosen
-
-    @property
-    def layers(self) -> Union[str, int]:
-        """The layers of the mix: `all`, `concat`, or the index of one layer."""
-        if self.layer is not None:
-            return self.layer
-        return "concat" if self.concat else "all"
 
     def get_output_dim(self, layer_dim: int) -> int:
         """Returns the width of ELMo_k, given the width of a layer."""
-        return self.num_layers * layer_dim if self.concat else layer_dim
+        return self.num_layers * layer_dim if self.layers == "concat" else layer_dim
 
     def forward(self, layers: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """
@@ -100,13 +93,13 @@ class ElmoMix(torch.nn.Module):
                 f"a mix of {self.num_layers} layers got {layers.size(1)} layers"
             )
         weights = self.weights
-        if self.layer is not None:
-            layers = layers[:, self.layer : self.layer + 1]
-            weights = weights[self.layer : self.layer + 1]
+        if isinstance(self.layers, int):
+            layers = layers[:, self.layers : self.layers + 1]
+            weights = weights[self.layers : self.layers + 1]
         layers = layers.to(weights.dtype)
         if self.layer_norm is not None:
             layers = _normalize(layers, mask, over_batch=self.layer_norm == "batch")
-        if self.concat:
+        if self.layers == "concat":
             mixed = layers.transpose(1, 2).flatten(2)
         else:
             mixed = torch.einsum("j,bjkd->bkd", weights, layers)
@@ -122,9 +115,9 @@ class ElmoMix(torch.nn.Module):
             return self(layers[None], mask)[0]
 
 
-def _single_layer(layers: Union[str, int], num_layers: int) -> int | None:
-    if layers == "all":
-        return None
+def _checked(layers: Union[str, int], num_layers: int) -> Union[str, int]:
+    if layers in ("all", "concat"):
+        return layers
     if layers == "last":
         return num_layers - 1
     if not isinstance(layers, int) or isinstance(layers, bool) or not 0 <= layers < num_layers:

@@ -85,16 +85,12 @@ class SelfAttention(torch.nn.Module):
     3.1). The weights are a softmax over the trilinear scores and one learned null score. The null
     score belongs to a vector of zeros. A token that finds nothing attends to this vector. No token
     attends to itself.
-
-    # Parameters
-
-    null_logit (default `-1.0`): The initial value of the null score.
     """
 
-    def __init__(self, dim: int, null_logit: float = -1.0) -> None:
+    def __init__(self, dim: int) -> None:
         super().__init__()
         self.score = TrilinearScore(dim)
-        self.null_logit = torch.nn.Parameter(torch.tensor([null_logit]))
+        self.null_logit = torch.nn.Parameter(torch.tensor([-1.0]))
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Maps x to the same shape (batch, length, dim). The mask has shape (batch, length)."""

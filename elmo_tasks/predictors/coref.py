@@ -9,8 +9,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.json_text import check_characters
 from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import Text, are_words
-from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import Task, TextPredictor
 from elmo_tasks.readers.spacy_pipeline import split_sentences
 from elmo_tasks.readers.tokenizers import tokens_of
 

@@ -9,8 +9,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import Text, sentence_input
-from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import Task, TextPredictor
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 
 

@@ -7,7 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.label_predictor import LabelPredictor
-from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.snli import LABELS
 
 _BEACH = "Two girls in red coats are throwing a ball to a dog on the beach."

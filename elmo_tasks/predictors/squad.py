@@ -11,8 +11,7 @@ from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import check_texts
-from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import Task, TextPredictor
 
 _LIBRARY = (
     "The town library of Vellmar was built in 1911 by Anna Brandt, an architect from Kassel. A "

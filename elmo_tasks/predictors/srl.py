@@ -9,8 +9,7 @@ from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import Text, sentence_input
-from elmo_tasks.predictors.task import Task
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import Task, TextPredictor
 from elmo_tasks.readers.predicate_field import PredicateWords
 
 

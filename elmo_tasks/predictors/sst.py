@@ -1,7 +1,7 @@
 from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.label_predictor import LabelPredictor
-from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.sst import CLASSES
 
 

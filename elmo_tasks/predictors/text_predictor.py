@@ -2,7 +2,7 @@ import inspect
 import sys
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from allennlp.common.util import JsonDict, sanitize
@@ -20,13 +20,43 @@ from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.answers import as_json, with_fields
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through
-from elmo_tasks.predictors.task import Task
 
 FORMATS = ("json", "text")
 
 # A field that is at least this similar to a known field is misspelt, and is no further field:
 # `predicate` is misspelt (0.95 with `predicates`), but `gender` is not (0.73 with `genre`).
 _MISSPELT = 0.9
+
+
+class Task(NamedTuple):
+    """
+    What a predictor declares of its task, for the page in the browser and for error reports.
+
+    # Parameters
+
+    name: The name of the task's configs, such as `ner`.
+    title, about: The name for people, and a sentence that says what a model of the task does.
+    examples: Inputs to try. The page opens with the answer to the first one.
+    drawing: The function in `serve/static/page.js` that draws an answer; by default JSON is shown.
+    legend: What the names of types in an answer mean.
+    compared: What `elmo-tasks errors` compares with the data (see `analysis/errors`).
+    classes: The order in which reports show the classes.
+    explained: Whether the page shows which words an answer depends on (see `saliency`).
+    details: Arguments of the predictor that make its answers have all that the page draws.
+    limits: Arguments of the predictor that limit its work on a server.
+    """
+
+    name: str
+    title: str
+    about: str
+    examples: tuple[dict[str, Any], ...] = ()
+    drawing: str | None = None
+    legend: dict[str, str] = {}
+    compared: str | None = None
+    classes: tuple[str | None, ...] = ()
+    explained: bool = False
+    details: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
 
 
 class TextPredictor(Predictor):

@@ -94,7 +94,7 @@ def _add_elmo(graph: OnnxGraph, mix: ElmoMix, width: int) -> None:
         """,
         weights=(mix.gamma * mix.weights)[:, None, None],
     )
-    if mix.concat:
+    if mix.layers == "concat":
         graph.add(
             """
         by_token = Transpose<perm=[0, 2, 1, 3]>(weighted)

@@ -1,7 +1,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField
@@ -10,6 +10,7 @@ from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.common.records import Record, read_records
+from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, write_tags
 from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.predicate_field import PredicateField
@@ -151,25 +152,24 @@ def _sentence(record: Record) -> SrlSentence:
     words, predicates = record.values["word"], record.values["predicate"]
     rows: list[list[str]] = record.values[ROLES]
     for row, values in enumerate(rows):
-        if len(values) != len(rows[0]):
-            _refuse(
-                record,
-                row,
-                f"expected {len(rows[0])} columns of roles, as on the first line of the sentence, "
-                f"but got {len(values)}: {' '.join(values)!r:.80}",
-            )
+        with at_line(record.file, record.line + row):
+            if len(values) != len(rows[0]):
+                raise ValueError(
+                    f"expected {len(rows[0])} columns of roles, as on the first line of the "
+                    f"sentence, but got {len(values)}: {' '.join(values)!r:.80}"
+                )
     tokens = [row for row, value in enumerate(predicates) if value != _NO_PREDICATE]
     roles = list(zip(*rows))
     if not tokens and all(set(column) == {"*"} for column in roles):
         # Some files have a column of roles even if a sentence has no predicate.
         roles = []
-    if len(tokens) != len(roles):
-        _refuse(
-            record,
-            tokens[-1] if tokens else 0,
-            f"the sentence has {len(tokens)} predicates (tokens whose column predicate is not "
-            f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each predicate",
-        )
+    with at_line(record.file, record.line + (tokens[-1] if tokens else 0)):
+        if len(tokens) != len(roles):
+            raise ValueError(
+                f"the sentence has {len(tokens)} predicates (tokens whose column predicate is not "
+                f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each "
+                "predicate"
+            )
     found = [Predicate(token, _spans(record, column)) for token, column in zip(tokens, roles)]
     return SrlSentence(record.line, words, found)
 
@@ -178,39 +178,26 @@ def _spans(record: Record, column: Iterable[str]) -> list[Entity]:
     spans: list[Entity] = []
     begun: Entity | None = None
     for row, value in enumerate(column):
-        brackets = _BRACKETS.fullmatch(value)
-        if brackets is None:
-            _refuse(
-                record,
-                row,
-                f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)",
-            )
-        for role in brackets[1].split("(")[1:]:
-            if begun is not None:
-                _refuse(
-                    record,
-                    row,
-                    f"{value!r:.80} begins {role:.80} within {begun.type:.80}: the arguments "
-                    "of a predicate must not overlap",
+        with at_line(record.file, record.line + row):
+            brackets = _BRACKETS.fullmatch(value)
+            if brackets is None:
+                raise ValueError(
+                    f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)"
                 )
-            begun = Entity(role, row, row)
-        for role in brackets[2].split(")")[:-1]:
-            if begun is None or role not in ("", begun.type):
-                _refuse(
-                    record,
-                    row,
-                    f"{value!r:.80} closes {role or 'a bracket':.80}, which is not open",
-                )
-            spans.append(begun._replace(end=row + 1))
-            begun = None
+            for role in brackets[1].split("(")[1:]:
+                if begun is not None:
+                    raise ValueError(
+                        f"{value!r:.80} begins {role:.80} within {begun.type:.80}: the arguments "
+                        "of a predicate must not overlap"
+                    )
+                begun = Entity(role, row, row)
+            for role in brackets[2].split(")")[:-1]:
+                if begun is None or role not in ("", begun.type):
+                    what = role or "a bracket"
+                    raise ValueError(f"{value!r:.80} closes {what:.80}, which is not open")
+                spans.append(begun._replace(end=row + 1))
+                begun = None
     if begun is not None:
-        _refuse(
-            record,
-            begun.start,
-            f"the bracket of {begun.type:.80} is not closed within the sentence",
-        )
+        with at_line(record.file, record.line + begun.start):
+            raise ValueError(f"the bracket of {begun.type:.80} is not closed within the sentence")
     return spans
-
-
-def _refuse(record: Record, row: int, reason: str) -> NoReturn:
-    raise ValueError(f"{record.file}:{record.line + row}: {reason}")

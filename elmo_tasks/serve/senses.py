@@ -8,7 +8,7 @@ from elmo_tasks.analysis.neighbors.vectors import principal_plane, similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.predictors.inputs import check_texts
-from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.serve.tools import Tokenize, rounded
 
 # The most occurrences to compare. The matrix of cosines grows with the square of this number.

@@ -6,7 +6,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.mix import mixes_of
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.text_predictor import Task
 
 
 class ServedModel:

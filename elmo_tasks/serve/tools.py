@@ -13,7 +13,7 @@ from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.inputs import sentence_input
-from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.text_predictor import Task
 
 _MAX_LAYER_TOKENS = 100
 _MAX_WORD_TOKENS = 50

@@ -9,9 +9,9 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.store import LayerStore
 from scripts.make_fixture_bilm import random_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
 from tests.helpers.reference_bilm import (
@@ -56,14 +56,21 @@ def test_layers_of_every_kind_of_word_equal_allennlps(tmp_path: Path, shape: dic
     assert_equals_upstream(bilm, theirs, ids_of([WORDS, WORDS[::-1], [""]]))
 
 
-@IN_EVERY_SHAPE
+# What AllenNLP's biLM does not have.
+MORE_SHAPES: dict[str, dict[str, Any]] = {
+    "no_skip_connections": {"n_layers": 3, "use_skip_connections": False},
+    "fewer_characters": {"max_characters_per_token": 20},
+}
+
+
+@pytest.mark.parametrize("name", [*SHAPES, *MORE_SHAPES])
 @pytest.mark.parametrize("state", ["reset", "snapshot"])
-def test_layers_equal_a_plain_numpy_bilm(tmp_path: Path, shape: dict, state: str) -> None:
-    files = random_files(tmp_path, **shape)
+def test_layers_equal_a_plain_numpy_bilm(tmp_path: Path, name: str, state: str) -> None:
+    files = random_files(tmp_path, **{**SHAPES, **MORE_SHAPES}[name])
     bilm, reference = make_bilm(*files, state=state), ReferenceBiLm(*files)
     batch = [SENTENCE, WORDS[44:54], [""], ["\u00e9" * 24, "y" * 300]]
 
-    layers = bilm(ids_of(batch)).layers
+    layers = bilm(batch_char_ids(batch, bilm.options.max_characters)).layers
 
     start = reference.snapshot() if state == "snapshot" else reference.zeros()
     for row, sentence in enumerate(batch):
@@ -162,18 +169,6 @@ def test_what_makes_no_bilm_or_no_layers_is_refused(
         bilm(torch.ones(own["char_ids"], dtype=torch.long))
 
 
-def test_tokens_of_fewer_characters_are_read_too(tmp_path: Path) -> None:
-    files = random_files(tmp_path, max_characters_per_token=20)
-    bilm = make_bilm(*files)
-    ids = ids_of([SENTENCE])[:, :, :20]
-
-    layers = bilm(ids).layers
-
-    reference = ReferenceBiLm(*files)
-    expected, _ = reference.layers(SENTENCE, reference.snapshot())
-    numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
-
-
 def test_the_fixture_is_what_its_script_makes(tmp_path: Path) -> None:
     random_bilm().to_files(tmp_path)
 
@@ -234,15 +229,6 @@ def test_the_vector_of_a_token_is_computed_once_if_a_cache_is_wanted(
     assert sum(computed) == (2 if cached_tokens is None else 8)
 
 
-def test_layers_without_skip_connections_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
-    files = random_files(tmp_path, n_layers=3, use_skip_connections=False)
-
-    layers = make_bilm(*files, state="reset")(ids_of([SENTENCE])).layers
-
-    expected, _ = ReferenceBiLm(*files).layers(SENTENCE)
-    numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
-
-
 def test_a_state_dict_with_the_fingerprint_of_the_same_weights_is_loaded() -> None:
     bilm, other = fixture_bilm(), fixture_bilm()
     other.state.h.zero_()
@@ -252,12 +238,3 @@ def test_a_state_dict_with_the_fingerprint_of_the_same_weights_is_loaded() -> No
 
     assert torch.equal(other.state.h, bilm.state.h) and bilm.state.h.any()
     assert other.fingerprint() == bilm.fingerprint()
-
-
-def test_a_store_changes_neither_the_layers_nor_the_mask() -> None:
-    plain, stored = fixture_bilm(), fixture_bilm(LayerStore(dtype="float32"))
-    ids = ids_of(sentences(3, 1, 0))
-
-    for _ in range(2):
-        assert torch.equal(stored(ids).mask, plain(ids).mask)
-        torch.testing.assert_close(stored(ids).layers, plain(ids).layers)

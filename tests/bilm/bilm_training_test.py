@@ -108,16 +108,6 @@ def test_dropout_is_on_while_training_only() -> None:
 # Dtypes.
 
 
-def test_layers_in_float64_equal_those_in_float32() -> None:
-    bilm = make_bilm(*FIXTURE_FILES)
-    layers = bilm(ids_of([SENTENCE])).layers
-
-    wide = bilm.double()(ids_of([SENTENCE])).layers
-
-    assert wide.dtype == torch.float64
-    torch.testing.assert_close(layers.double(), wide, atol=1e-5, rtol=0)
-
-
 @pytest.mark.parametrize("state", ["reset", "snapshot", "carry"])
 def test_layers_under_autocast_are_float32_and_close(state: str) -> None:
     bilm = make_bilm(*FIXTURE_FILES, state=state)

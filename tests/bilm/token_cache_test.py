@@ -1,4 +1,6 @@
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 import torch
@@ -6,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.bilm.token_cache import TokenCache
-from tests.helpers.threads import switching_often
 
 
 def vectors_of(char_ids: torch.Tensor) -> torch.Tensor:
@@ -48,11 +49,14 @@ def test_a_token_is_computed_once_while_it_is_remembered() -> None:
     assert computed == [1, 2, 3, 4, 1]
 
 
-def test_threads_may_share_a_cache() -> None:
+def test_threads_may_share_a_cache(request: pytest.FixtureRequest) -> None:
+    # Python switches between threads as often as it can.
+    request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)
     cache = TokenCache(30)
     batches = [tokens([1 + (k + n) % 250 for n in range(20)]) for k in range(0, 4000, 7)]
 
-    with switching_often(), ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda batch: cache.vectors(batch, vectors_of), batches))
 
     for vectors, batch in zip(found, batches):

@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.common import Params
-from allennlp.data import DatasetReader, Vocabulary
-from allennlp.models import Model
 
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import (
@@ -22,6 +19,7 @@ from tests.helpers.configs import (
     shipped,
     tiny,
 )
+from tests.helpers.task_models import Task
 
 PENALTY = "model.regularizer.regexes"
 
@@ -67,11 +65,21 @@ def test_variant_is_a_line_over_the_library(folder: str, name: str) -> None:
     assert len([line for line in lines if not line.startswith("//")]) == 1
 
 
-def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "name", "field"),
+    [
+        ("sst", "both", "elmo_lamda"),
+        ("bilm", "mini", "from_archiv"),
+        ("bilm", "mini", "batch_token"),
+    ],
+)
+def test_misspelt_field_is_refused_by_training(
+    folder: str, name: str, field: str, tmp_path: Path
+) -> None:
     file = tmp_path / "misspelt.json"
-    file.write_text(json.dumps(tiny("sst", "both", "{ elmo_lamda: 1 }")))
+    file.write_text(json.dumps(tiny(folder, name, f"{{ {field}: 1 }}")))
 
-    with pytest.raises(ValueError, match="^the config has no field 'elmo_lamda'"):
+    with pytest.raises(ValueError, match=f"^the config has no field '{field}'"):
         our_command("train", file, "-s", tmp_path / "model")
 
 
@@ -94,6 +102,10 @@ REFUSED = [
     ("sst", "granularity: 'fine'", "granularity must be one of 2-class, 3-class, 5-class"),
     ("sst", "classifier: 'svm'", "classifier must be one of feedforward, maxout, not svm"),
     ("sst", "output_place: 'roof'", "'encoder' or 'integrator', not roof"),
+    *(
+        ("sst", f"store: {each}", "store must be null, a folder, or an obj")
+        for each in ("true", "5")
+    ),
     ("ner", "scheme: 'IOB1'", "scheme must be 'BIO' or 'BIOUL', not IOB1"),
     ("ner", "hidden_dims: 200", "list of the width of each biLSTM, not 200"),
     ("ner", "hidden_dims: []", "list of the width of each biLSTM"),
@@ -174,12 +186,6 @@ def test_last_only_and_lambda_1_have_one_change_of_the_best_places(task: str, be
     assert mixes and differences(both, last_only) == layers | penalty
 
 
-def built(params: dict[str, Any]) -> Model:
-    reader = DatasetReader.from_params(Params(params["dataset_reader"]))
-    vocab = Vocabulary.from_instances(reader.read(params["train_data_path"]))
-    return Model.from_params(Params(params["model"]), vocab=vocab)
-
-
 @pytest.mark.parametrize("field", ["lambda: 0", "layers: 0", "layers: 'last'", "layers: 'concat'"])
 def test_there_is_no_regularizer_where_there_is_nothing_to_regularize(field: str) -> None:
     assert "regularizer" not in tiny("sst", "both", f"{{ elmo_{field} }}")["model"]
@@ -187,9 +193,9 @@ def test_there_is_no_regularizer_where_there_is_nothing_to_regularize(field: str
 
 @pytest.mark.parametrize("task", ["coref", "ner", "snli", "squad", "srl", "sst"])
 def test_a_model_takes_layers_side_by_side_at_both_places(task: str) -> None:
-    model = built(tiny(task, "both" if task != "srl" else "input", "{ elmo_layers: 'concat' }"))
+    built = Task(task).build("{ elmo_layers: 'concat' }", "both" if task != "srl" else "input")
 
-    for mix in model.text_embedder.mixes().values():
+    for mix in built.model.text_embedder.mixes().values():
         assert mix.layers == "concat"
 
 
@@ -206,6 +212,8 @@ TOKENS = "dataset_reader.token_indexers.tokens"
 READER = {"genre_pattern": "(.)", "singletons": True, "max_words": 9, "language": "de"}
 WHOLE = "max_passage_tokens"
 WITH_CASE = "word_vectors: 'glove.840B', lowercase: false"
+
+BILM = "model.text_embedder.bilm"
 
 # What a choice changes in a config, at a dotted path.
 CHOICES: list[tuple[str, str, str, Any]] = [
@@ -233,6 +241,11 @@ CHOICES: list[tuple[str, str, str, Any]] = [
     ),
     ("squad/both", "", "model.text_embedder.words.token_embedders.tokens", {"type": "embedding"}),
     ("sst/paper", "output_place: 'integrator'", "model.integrator", {"input_size": 3 * 600}),
+    ("sst/both", "store: 'stores/sst'", BILM, {"store": {"path": "stores/sst"}}),
+    ("sst/both", "store: { memory: 5 }", BILM, {"store": {"memory": 5}}),
+    ("sst/both", "store: null", BILM, {"store": None}),
+    # The baseline has no biLM, so the field changes nothing.
+    ("sst/baseline", "store: 'stores/sst'", "model.text_embedder", {"bilm": None}),
 ]
 
 

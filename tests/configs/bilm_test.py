@@ -53,18 +53,31 @@ def test_a_biLM_continues_on_the_text_of_a_task(task: str) -> None:
     assert reader.get("fields") == (["passage"] if task == "squad" else None)
 
 
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ("task: 'imdb'", "must be one of coref, ner, snli, squad, srl, sst, or"),
-        ("from_bilm: null, from_archive: 'x.tar.gz'", "needs the options of its biLM: options: "),
-    ],
-)
-def test_a_task_and_an_archive_that_cannot_be_continued_are_refused(
-    change: str, complaint: str
-) -> None:
+VECTORS = "start_from_vectors: 'fixtures/vectors.txt'"
+REFUSED = [
+    ("continue", "task: 'imdb'", "must be one of coref, ner, snli, squad, srl, sst, or"),
+    ("continue", "from_bilm: null, from_archive: 'x.tar.gz'", "needs the options of its biLM: opt"),
+    ("continue", "from_archive: 'x.tar.gz'", "give from_archive or from_bilm, not both"),
+    (
+        "continue",
+        "from_bilm: 'smal'",
+        "from_bilm must be one of base, fixture, medium, .*, not smal",
+    ),
+    (
+        "continue",
+        "from_bilm: { options: {} }",
+        "or an object with options and pretrained_file, not",
+    ),
+    ("continue", "read_as: 'lines'", "read_as must be 'sentences' or 'windows', not lines"),
+    ("continue", VECTORS, "would begin a trained biLM anew: give num_vector_b"),
+    ("base", "from_softmax: 'base'", "from_softmax is the softmax of from_bilm, which is"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "complaint"), REFUSED)
+def test_value_that_cannot_be_is_refused_by_jsonnet(name: str, change: str, complaint: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
-        config("bilm", "continue", f"{{ {change} }}")
+        config("bilm", name, f"{{ {change} }}")
 
 
 def test_vectors_to_start_from_and_a_text_of_ones_own_are_choices() -> None:

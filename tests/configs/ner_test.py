@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pytest
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 
@@ -22,16 +21,3 @@ def test_file_of_two_columns_is_trained_on_by_naming_them(tmp_path: Path) -> Non
     tags = model.vocab.get_token_to_index_vocabulary("labels")
     assert set(tags) == {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
     assert "петров" in model.vocab.get_token_to_index_vocabulary("tokens")
-
-
-def test_type_that_only_the_validation_data_has_is_reported_with_file_and_line(
-    tmp_path: Path,
-) -> None:
-    validation = tmp_path / "validation.txt"
-    validation.write_text("The DT O O\neuro NN O I-CASH\n")
-    params = tiny("ner", "baseline", f"{{ validation_data_path: '{validation}' }}")
-
-    with pytest.raises(
-        ValueError, match="validation.txt:2: the model does not know the tag U-CASH"
-    ):
-        train_model(Params(params), str(tmp_path / "model"))

@@ -7,6 +7,7 @@ from allennlp.training.learning_rate_schedulers import LearningRateScheduler
 from allennlp.training.optimizers import Optimizer
 
 from tests.helpers.configs import BILMS, VARIANTS, config, leaves, tiny
+from tests.helpers.task_models import Task
 
 PENALTY = "model.regularizer.regexes"
 
@@ -32,9 +33,7 @@ def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
 def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str) -> None:
     # A biLM that trains is not penalised either.
     trained = f"{BILMS}.fixture {{ requires_grad: true, state: 'reset' }}"
-    params = Params(tiny("snli", name, f"{{ weight_penalty: 0.5, bilm:: {trained} }}"))
-    instances = DatasetReader.from_params(params["dataset_reader"]).read("fixtures/snli.jsonl")
-    model = Model.from_params(params["model"], vocab=Vocabulary.from_instances(instances))
+    model = Task("snli").build(f"{{ weight_penalty: 0.5, bilm:: {trained} }}", name).model
     expected = torch.zeros(())
     regularized = set()
     for full_name, parameter in model.named_parameters():

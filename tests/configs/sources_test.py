@@ -63,6 +63,10 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("squad/paper", f"{WORDS}.type", "elmo_word_vectors", DOCUMENT_QA),
     ("squad/paper", "model.initializer.regexes.0.1.std", 0.05, DOCUMENT_QA),
     ("squad/paper", f"{WORDS}.embedding_dim", 300, DOCUMENT_QA),
+    ("squad/paper", "model.encoder.input_size", 300 + 100 + 1024, PARTS),
+    ("squad/paper", "model.residual_encoder.input_size", 2 * 90, PARTS),
+    ("squad/paper", "model.start_encoder.input_size", 2 * 90, PARTS),
+    ("squad/paper", "model.end_encoder.input_size", 2 * (2 * 90), PARTS),
     # SNLI
     ("snli", "model.encoder.hidden_size", 300, CHEN),
     ("snli", "model.composer.hidden_size", 300, CHEN),

@@ -32,15 +32,6 @@ def test_a_config_builds_the_bilm_of_the_files() -> None:
     assert bilm_from_config(bilm) is bilm
 
 
-def test_the_fields_are_not_changed() -> None:
-    fields = fields_of(store={"memory": 20})
-    before = copy.deepcopy(fields)
-
-    bilm_from_config(fields)
-
-    assert fields == before
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -69,9 +60,12 @@ def test_a_wrong_field_is_refused_by_its_name(fields: Any, message: str) -> None
 
 def test_a_config_gives_a_store(tmp_path: Path) -> None:
     path = str(tmp_path / "store")
+    fields = fields_of(store={"path": path, "dtype": "float32", "memory": 20})
+    before = copy.deepcopy(fields)
 
-    bilm = bilm_from_config(fields_of(store={"path": path, "dtype": "float32", "memory": 20}))
+    bilm = bilm_from_config(fields)
 
+    assert fields == before
     assert isinstance(bilm.store, LayerStore)
     assert (bilm.store.path, bilm.store.dtype, bilm.store.memory) == (path, "float32", 20)
     # The folder is made at the first use.
@@ -79,19 +73,23 @@ def test_a_config_gives_a_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked_for", "opened"),
-    [(None, False), ({"path": "other"}, True), ({"dtype": "float32"}, True)],
-    ids=str,
+    ("change", "opened"),
+    [
+        ({}, False),
+        ({"store": {"path": "other"}}, True),
+        ({"store": {"dtype": "float32"}}, True),
+        # A training that is recovered reads its weights anew.
+        ({"pretrained_file": str(FIXTURE_FILES[1])}, True),
+    ],
 )
 def test_the_bilm_of_an_archive_has_no_store_but_one_that_was_asked_for(
-    tmp_path: Path, asked_for: dict[str, Any] | None, opened: bool
+    tmp_path: Path, change: dict[str, Any], opened: bool
 ) -> None:
     trained: dict[str, Any] = {"options": OPTIONS, "store": {"path": "trained"}}
     config = {"model": {"text_embedder": {"bilm": trained}}, "train_data_path": "x"}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    fields = {**trained, "store": asked_for or trained["store"]}
 
-    bilm = bilm_from_config(fields, str(tmp_path))
+    bilm = bilm_from_config({**trained, **change}, str(tmp_path))
 
     assert (bilm.store is not None) == opened
 
@@ -108,15 +106,6 @@ def test_only_a_store_in_a_folder_is_said_to_stay_closed(
     assert [text for text in caplog.messages if "stays closed" in text] == [
         "The store trained of the model's training stays closed."
     ]
-
-
-def test_a_training_that_is_recovered_has_its_store(tmp_path: Path) -> None:
-    fields = fields_of(store={"path": "trained"})
-    (tmp_path / "config.json").write_text(json.dumps({"model": {"bilm": fields}}))
-
-    bilm = bilm_from_config(fields, str(tmp_path))
-
-    assert bilm.store is not None
 
 
 # Names.

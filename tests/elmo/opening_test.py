@@ -73,15 +73,3 @@ def test_an_archive_without_elmo_says_what_it_holds(tmp_path: Path) -> None:
     message = str(caught.value)
     assert message.startswith(f"{archive} holds no biLM of elmo_tasks, but a Bcn of text_embedder")
     assert "text_embedder (ElmoTextEmbedder)" in message
-
-
-def test_an_archive_with_allennlps_elmo_is_refused_because_it_reads_a_file(tmp_path: Path) -> None:
-    theirs = {
-        "type": "elmo_token_embedder",
-        "options_file": str(FIXTURE_FILES[0]),
-        "weight_file": str(FIXTURE_FILES[1]),
-    }
-    archive = classifier(tmp_path, elmo=theirs)
-
-    with pytest.raises(ConfigurationError, match=r"token_embedders\.elmo in config\.json names"):
-        load_bilm(archive)

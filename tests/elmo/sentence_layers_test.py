@@ -9,7 +9,6 @@ from tqdm import tqdm
 
 import elmo_tasks.elmo.sentence_layers
 from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import SentenceLayers, windows
 from tests.helpers.bilm_examples import WORDS, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -95,8 +94,3 @@ def test_of_a_bilm_that_varies_a_frozen_copy_is_used(state: str) -> None:
     assert layers.bilm is not varying
     assert not layers.bilm.trains and not layers.bilm.training
     assert layers.bilm.state_name == ("reset" if state == "reset" else "snapshot")
-
-
-def test_a_batch_without_tokens_is_refused(bilm: BiLm) -> None:
-    with pytest.raises(ConfigurationError, match="batch_tokens must be 1 or more, not 0"):
-        SentenceLayers(bilm, batch_tokens=0)

@@ -12,7 +12,8 @@ import _jsonnet
 import torch
 from allennlp.common import Params
 from allennlp.data import DatasetReader, Vocabulary
-from allennlp.models import Model, archive_model
+from allennlp.models import Model, archive_model, load_archive
+from allennlp.predictors import Predictor
 
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options
 
@@ -96,6 +97,14 @@ def task_model(folder: Path, task: str, variant: str, change: str = "{}") -> Pat
     if "bilm" in config["model"]["text_embedder"]:
         config["model"]["text_embedder"]["bilm"] = FIXTURE
     return make_archive(folder, config)
+
+
+def task_predictor(
+    folder: Path, task: str, variant: str = "baseline", change: str = "{}", **settings: Any
+) -> Any:
+    """Makes the predictor of an untrained model of a task (see `task_model`)."""
+    archive = load_archive(task_model(folder, task, variant, change))
+    return Predictor.from_archive(archive, extra_args=settings)
 
 
 def set_mixes(folder: Path, **values: tuple[list[float], float]) -> None:

@@ -17,13 +17,31 @@ MATRIX = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/W_0"
 SHAPE = (12, 36)
 
 
-def _replace(file: h5py.File) -> None:
-    del file[MATRIX]
+Change = Callable[[h5py.File], None]
+
+
+def _set(value: object) -> Change:
+    """Returns a change that puts a value, or a link, in place of the dataset."""
+
+    def change(file: h5py.File) -> None:
+        del file[MATRIX]
+        file[MATRIX] = value
+
+    return change
+
+
+def _create(*args: object, **settings: object) -> Change:
+    """Returns a change that puts a new dataset in place of the old one."""
+
+    def change(file: h5py.File) -> None:
+        del file[MATRIX]
+        file.create_dataset(MATRIX, *args, **settings)
+
+    return change
 
 
 def _external_link(file: h5py.File) -> None:
-    _replace(file)
-    file[MATRIX] = h5py.ExternalLink(_other_file(file), MATRIX)
+    _set(h5py.ExternalLink(_other_file(file), MATRIX))(file)
 
 
 def _external_group(file: h5py.File) -> None:
@@ -31,49 +49,27 @@ def _external_group(file: h5py.File) -> None:
     file["CNN"] = h5py.ExternalLink(_other_file(file), "CNN")
 
 
-def _link_to_itself(file: h5py.File) -> None:
-    _replace(file)
-    file[MATRIX] = h5py.SoftLink(f"/{MATRIX}")
-
-
 def _external_storage(file: h5py.File) -> None:
     secret = Path(file.filename).parent / "secret"
     secret.write_bytes(bytes(range(256)) * 10)
-    _replace(file)
-    file.create_dataset(MATRIX, SHAPE, "float32", external=[(str(secret), 0, 4 * 12 * 36)])
+    _create(SHAPE, "float32", external=[(str(secret), 0, 4 * 12 * 36)])(file)
 
 
 def _virtual(file: h5py.File) -> None:
     layout = h5py.VirtualLayout(SHAPE, "float32")
     layout[:] = h5py.VirtualSource(_other_file(file), MATRIX, shape=SHAPE)
-    _replace(file)
+    del file[MATRIX]
     file.create_virtual_dataset(MATRIX, layout)
-
-
-def _not_written(file: h5py.File) -> None:
-    _replace(file)
-    file.create_dataset(MATRIX, SHAPE, "float32")
-
-
-def _no_space(file: h5py.File) -> None:
-    _replace(file)
-    file[MATRIX] = h5py.Empty("float32")
-
-
-def _large_shape(file: h5py.File) -> None:
-    _replace(file)
-    file.create_dataset(MATRIX, (10**6, 10**6), "float32", chunks=(1, 1000))
 
 
 def _packed_bomb(file: h5py.File) -> None:
     """Has the right shape, but its only chunk unpacks to 134 MB."""
-    _replace(file)
-    dataset = file.create_dataset(MATRIX, SHAPE, "float32", compression="gzip", chunks=SHAPE)
-    dataset.id.write_direct_chunk((0, 0), zlib.compress(bytes(2**27), 1))
+    _create(SHAPE, "float32", compression="gzip", chunks=SHAPE)(file)
+    file[MATRIX].id.write_direct_chunk((0, 0), zlib.compress(bytes(2**27), 1))
 
 
 def _twice_packed(file: h5py.File) -> None:
-    _replace(file)
+    del file[MATRIX]
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_chunk(SHAPE)
     plist.set_deflate(9)
@@ -84,32 +80,19 @@ def _twice_packed(file: h5py.File) -> None:
     h5py.Dataset(dataset)[...] = numpy.zeros(SHAPE, "float32")
 
 
-def _other_filter(file: h5py.File) -> None:
-    _replace(file)
-    data = numpy.zeros(SHAPE, "float32")
-    file.create_dataset(MATRIX, data=data, compression="lzf", chunks=SHAPE)
-
-
 def _large_chunks(file: h5py.File) -> None:
-    _replace(file)
-    dataset = file.create_dataset(
-        MATRIX, SHAPE, "float32", chunks=(2**14, 2**14), maxshape=(None, None), compression="gzip"
-    )
-    dataset.id.write_direct_chunk((0, 0), zlib.compress(b""))
+    large = {"chunks": (2**14, 2**14), "maxshape": (None, None)}
+    _create(SHAPE, "float32", compression="gzip", **large)(file)
+    file[MATRIX].id.write_direct_chunk((0, 0), zlib.compress(b""))
 
 
 def _missing_chunks(file: h5py.File) -> None:
-    _replace(file)
-    file.create_dataset(MATRIX, SHAPE, "float32", chunks=(2, 36))[:2] = 1
-
-
-def _text(file: h5py.File) -> None:
-    _replace(file)
-    file[MATRIX] = numpy.full(SHAPE, b"text")
+    _create(SHAPE, "float32", chunks=(2, 36))(file)
+    file[MATRIX][:2] = 1
 
 
 def _times(file: h5py.File) -> None:
-    _replace(file)
+    del file[MATRIX]
     parent, _, name = MATRIX.rpartition("/")
     space = h5py.h5s.create_simple(SHAPE)
     h5py.h5d.create(file[parent].id, name.encode(), h5py.h5t.UNIX_D32LE, space)
@@ -137,21 +120,29 @@ def _other_file(file: h5py.File) -> str:
 # Each kind of file, and what its error says.
 _OTHER_FILTERS = "is compressed with other filters than gzip, shuffle, fletcher32"
 
-KINDS: dict[str, tuple[Callable[[h5py.File], None], str]] = {
+_ZEROS = numpy.zeros(SHAPE, "float32")
+
+KINDS: dict[str, tuple[Change, str]] = {
     "external link": (_external_link, f"{MATRIX} is a link; links are not followed"),
     "external group": (_external_group, "CNN is a link; links are not followed"),
-    "link to itself": (_link_to_itself, f"{MATRIX} is a link; links are not followed"),
+    "link to itself": (
+        _set(h5py.SoftLink(f"/{MATRIX}")),
+        f"{MATRIX} is a link; links are not followed",
+    ),
     "external storage": (_external_storage, "has its numbers in another file or dataset"),
     "virtual": (_virtual, "has its numbers in another file or dataset"),
-    "not written": (_not_written, f"{MATRIX} holds 0 of 1,728 bytes"),
-    "no space": (_no_space, f"{MATRIX} is empty and has no shape"),
-    "large shape": (_large_shape, "has shape (1000000, 1000000), but the options ask for (12, 36)"),
+    "not written": (_create(SHAPE, "float32"), f"{MATRIX} holds 0 of 1,728 bytes"),
+    "no space": (_set(h5py.Empty("float32")), f"{MATRIX} is empty and has no shape"),
+    "large shape": (
+        _create((10**6, 10**6), "float32", chunks=(1, 1000)),
+        "has shape (1000000, 1000000), but the options ask for (12, 36)",
+    ),
     "packed bomb": (_packed_bomb, f"{MATRIX} has more data than its shape (12, 36) says"),
     "twice packed": (_twice_packed, _OTHER_FILTERS),
-    "other filter": (_other_filter, _OTHER_FILTERS),
+    "other filter": (_create(data=_ZEROS, compression="lzf", chunks=SHAPE), _OTHER_FILTERS),
     "large chunks": (_large_chunks, "has chunks of 1,073,741,824 bytes, more than"),
     "missing chunks": (_missing_chunks, f"{MATRIX} holds 1 of 6 chunks"),
-    "text": (_text, f"{MATRIX} holds |S4, which are not numbers"),
+    "text": (_set(numpy.full(SHAPE, b"text")), f"{MATRIX} holds |S4, which are not numbers"),
     "times": (_times, "cannot be read as HDF5"),
     "nested": (_nested, "has g/g/g/g/g/g, which the options do not ask for"),
     "circle": (_circle, "it has more than 2,000 items"),

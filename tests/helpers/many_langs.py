@@ -10,6 +10,8 @@ from typing import Any
 import numpy
 import torch
 
+from tests.helpers.numpy_layers import sigmoid
+
 Array = numpy.ndarray
 
 SIZES: dict[str, Any] = {
@@ -55,11 +57,8 @@ def tensors(seed: int = 0) -> tuple[dict[str, torch.Tensor], dict[str, torch.Ten
     """Returns the random tensors of `token_embedder.pkl` and of `encoder.pkl`."""
     torch.manual_seed(seed)
     sizes, encoder = SIZES["token_embedder"], SIZES["encoder"]
-    num_filters, p, c = (
-        sum(n for _, n in sizes["filters"]),
-        encoder["projection_dim"],
-        encoder["dim"],
-    )
+    num_filters = sum(n for _, n in sizes["filters"])
+    p, c = encoder["projection_dim"], encoder["dim"]
     tokens = {
         "word_emb_layer.embedding.weight": torch.randn(len(WORDS), sizes["word_dim"]),
         "char_emb_layer.embedding.weight": torch.randn(len(CHARACTERS), sizes["char_dim"]),
@@ -136,7 +135,7 @@ def _token(word: str, tensors: dict[str, Array]) -> Array:
     for i in range(sizes["n_highway"]):
         both = tensors[f"highways._layers.{i}.weight"] @ y + tensors[f"highways._layers.{i}.bias"]
         new, gate = numpy.split(both, 2)
-        gate = _sigmoid(gate)
+        gate = sigmoid(gate)
         y = gate * y + (1 - gate) * numpy.maximum(new, 0)
     of_word = tensors["word_emb_layer.embedding.weight"][
         WORDS.index(word if word in WORDS else "<oov>")
@@ -156,13 +155,9 @@ def _lstm(inputs: Array, tensors: dict[str, Array], layer: str) -> Array:
             + tensors[f"{layer}.state_linearity.bias"]
         )
         i, f, g, o = numpy.split(gates, 4)
-        c = _sigmoid(f) * c + _sigmoid(i) * numpy.tanh(g)
+        c = sigmoid(f) * c + sigmoid(i) * numpy.tanh(g)
         c = numpy.clip(c, -sizes["cell_clip"], sizes["cell_clip"])
-        h = tensors[f"{layer}.state_projection.weight"] @ (_sigmoid(o) * numpy.tanh(c))
+        h = tensors[f"{layer}.state_projection.weight"] @ (sigmoid(o) * numpy.tanh(c))
         h = numpy.clip(h, -sizes["proj_clip"], sizes["proj_clip"])
         outputs.append(h)
     return numpy.stack(outputs)
-
-
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + numpy.exp(-x))

@@ -16,6 +16,7 @@ from allennlp.modules.elmo import _ElmoBiLm
 from allennlp.nn.util import remove_sentence_boundaries
 
 from elmo_tasks.bilm import BiLm
+from tests.helpers.numpy_layers import sigmoid
 
 Array = numpy.ndarray
 # The state of one sentence: [direction][layer] -> (h, c).
@@ -211,10 +212,6 @@ def char_ids(token: str | int, num: int) -> list[int]:
 
 def relu(x: Array) -> Array:
     return numpy.maximum(x, 0)
-
-
-def sigmoid(x: Array) -> Array:
-    return 1 / (1 + numpy.exp(-x))
 
 
 def clip(x: Array, bound: float | None) -> Array:

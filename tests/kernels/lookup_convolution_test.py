@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.bilm import char_cnn, make_bilm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.kernels.lookup_convolution import (
     convolution_table,
@@ -59,16 +59,6 @@ def test_it_and_its_gradient_equal_those_of_a_convolution_over_all_characters(
         torch.autograd.grad((each * weights).sum(), tensors) for each in (found, expected)
     )
     torch.testing.assert_close(gradients, expected_gradients, rtol=1e-4, atol=1e-5)
-
-
-def test_layers_are_the_same_with_and_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = ids_of([SENTENCE])
-    found = make_bilm(*FIXTURE_FILES)(ids).layers
-    monkeypatch.setattr(char_cnn, "looks_up", lambda _: False)
-
-    expected = make_bilm(*FIXTURE_FILES)(ids).layers
-
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("wrong", [-1, NUM_CHARACTERS])

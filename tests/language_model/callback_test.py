@@ -129,9 +129,7 @@ def test_progress_says_tokens_per_second_and_the_hours_left(
     assert progress(monkeypatch, 200, 10, accumulate=2) == pytest.approx(expected)
     # There were more batches than expected.
     assert progress(monkeypatch, 1, 10)["hours_left"] == 0
-
-
-def test_where_the_length_is_not_known_no_hours_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The length of the text is not known.
     assert progress(monkeypatch, None, 10) == pytest.approx({"tokens_per_second": 50})
 
 

@@ -159,25 +159,25 @@ def test_a_text_of_one_sentence_is_one_batch_or_too_little(tmp_path: Path) -> No
         list(make_loader("elmo_windows", path))
 
 
+OTHER_READER = "needs the dataset reader elmo_sentences"
+
+
 @pytest.mark.parametrize(
-    ("params", "complaint"),
+    ("params", "reader", "complaint"),
     [
-        ({"type": "elmo_sentences", "batch_tokens": 0}, "batch_tokens must be 1 or more, not 0"),
-        ({"type": "elmo_windows", "rows": 0}, "rows must be 1 or more, not 0"),
-        ({"type": "elmo_windows", "length": -1}, "length must be 1 or more, not -1"),
+        ({"type": "elmo_sentences", "batch_tokens": 0}, "elmo_sentences", "batch_tokens must be 1"),
+        ({"type": "elmo_windows", "rows": 0}, "elmo_sentences", "rows must be 1 or more, not 0"),
+        ({"type": "elmo_windows", "length": -1}, "elmo_sentences", "length must be 1 or more, not"),
+        *(({"type": kind}, "elmo_sst", OTHER_READER) for kind in LOADERS),
     ],
 )
-def test_a_batch_of_nothing_is_refused(params: dict[str, Any], complaint: str) -> None:
+def test_a_batch_of_nothing_and_another_reader_are_refused(
+    params: dict[str, Any], reader: str, complaint: str
+) -> None:
+    read = DatasetReader.from_params(Params({"type": reader}))
+
     with pytest.raises(ConfigurationError, match=complaint):
-        DataLoader.from_params(Params(params), reader=SentencesReader(), data_path=str(CORPUS))
-
-
-@pytest.mark.parametrize("kind", LOADERS)
-def test_another_reader_is_refused(kind: str) -> None:
-    reader = DatasetReader.from_params(Params({"type": "elmo_sst"}))
-
-    with pytest.raises(ConfigurationError, match="needs the dataset reader elmo_sentences"):
-        DataLoader.from_params(Params({"type": kind}), reader=reader, data_path="x")
+        DataLoader.from_params(Params(params), reader=read, data_path=str(CORPUS))
 
 
 def test_batches_go_to_the_device_that_is_asked_for() -> None:

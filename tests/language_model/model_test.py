@@ -31,7 +31,6 @@ from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.language_model.window_loader import WindowLoader
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers import grammar
-from tests.helpers.command_line import our_command
 from tests.helpers.corpus_loaders import windows
 from tests.helpers.language_model_configs import CONFIGS, CORPUS, HELDOUT, ROOT, shrunk
 from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, random_files
@@ -72,10 +71,6 @@ def losses_of(model: ElmoLanguageModel, top: numpy.ndarray, words: Iterable[str]
         index = model.vocab.get_token_index(word) - 1
         losses.append(numpy.log(numpy.exp(logits).sum()) - logits[index])
     return losses
-
-
-def test_configs_were_found() -> None:
-    assert {path.stem for path in CONFIGS} >= {"mini", "small", "original", "continue"}
 
 
 class TestConfigs(ModelTestCase):
@@ -434,32 +429,6 @@ def test_an_archive_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         train(from_archive(first_training, change), tmp_path / "second")
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ("{ from_archive: 'model.tar.gz' }", "give from_archive or from_bilm, not both"),
-        (
-            "{ from_bilm: 'smal' }",
-            "from_bilm must be one of base, fixture, medium, .*, not smal",
-        ),
-        ("{ from_bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
-        ("{ read_as: 'lines' }", "read_as must be 'sentences' or 'windows', not lines"),
-    ],
-)
-def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
-    with pytest.raises(RuntimeError, match=complaint):
-        shrunk("continue", change)
-
-
-@pytest.mark.parametrize("change", ["{ from_archiv: 'x' }", "{ batch_token: 7 }"])
-def test_misspelt_field_is_refused_by_training(change: str, tmp_path: Path) -> None:
-    config = tmp_path / "misspelt.json"
-    config.write_text(json.dumps(shrunk("mini", change)))
-
-    with pytest.raises(ValueError, match="has no field '(from_archiv|batch_token)'"):
-        our_command("train", config, "-s", tmp_path / "model")
 
 
 def test_own_pair_is_taken_and_several_processes_save_by_the_clock_too() -> None:

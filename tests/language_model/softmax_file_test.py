@@ -1,8 +1,10 @@
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from elmo_tasks.bilm import make_bilm
@@ -15,11 +17,6 @@ from tests.helpers.language_models import WORDS, random_bilm, random_softmax, wr
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written_model(tmp_path_factory.mktemp("model"), max_words=9)
-
-
-@pytest.fixture
-def folder(written: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(written, tmp_path / "copy"))
 
 
 @pytest.mark.parametrize("max_words", [None, 9])
@@ -35,60 +32,53 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, max_words: int | None)
     assert found.distribution(h).equal(expected.distribution(h))
 
 
-def test_a_softmax_of_another_bilm_is_refused(folder: Path) -> None:
+def other_bilm(path: Path) -> None:
     other = random_bilm()
     other.char_cnn.embedding.data += 1
-    other.to_files(folder)
-
-    with pytest.raises(ConfigurationError, match="not the softmax of the biLM beside"):
-        LanguageModel.from_pretrained(folder)
+    other.to_files(path.parent)
 
 
-def test_words_of_another_softmax_are_refused(folder: Path) -> None:
-    text = (folder / WORDS_FILE).read_text()
-    (folder / WORDS_FILE).write_text(text.replace("dog", "cow"))
-
-    with pytest.raises(ConfigurationError, match="is not the list of words of softmax"):
-        LanguageModel.from_pretrained(folder)
+def other_words(path: Path) -> None:
+    words = path.with_name(WORDS_FILE)
+    words.write_text(words.read_text().replace("dog", "cow"))
 
 
-def test_a_bilm_without_a_softmax_is_refused_with_what_to_do(folder: Path) -> None:
-    (folder / SOFTMAX_FILE).unlink()
+def with_tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
+    """Returns what changes the tensors of a file, and leaves its metadata."""
 
-    with pytest.raises(ConfigurationError, match="has no softmax .* elmo-tasks pack writes one"):
-        LanguageModel.from_pretrained(folder)
-
-
-@pytest.mark.parametrize(
-    "damage", ["cut", "empty", "text", "no words", "no tensor", "shape", "nan"]
-)
-def test_a_damaged_file_is_refused(folder: Path, damage: str) -> None:
-    path = folder / SOFTMAX_FILE
-    content = path.read_bytes()
-    length = 8 + int.from_bytes(content[:8], "little")
-    tensors = load_file(path)
-    if damage == "cut":
-        path.write_bytes(content[:-10])
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "text":
-        path.write_text("a text that is no file of safetensors")
-    elif damage == "no words":
-        (folder / WORDS_FILE).unlink()
-    else:
-        if damage == "no tensor":
-            del tensors["bias"]
-        elif damage == "shape":
-            tensors["bias"] = tensors["bias"][:3].clone()
-        else:
-            tensors["scale"][1] = torch.nan
-        # The metadata of the file stays.
-        from safetensors import safe_open
-
+    def damage(path: Path) -> None:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata()
+        tensors = load_file(path)
+        change(tensors)
         save_file(tensors, path, metadata)
-    assert length > 8
 
-    with pytest.raises(ConfigurationError, match="is damaged, or elmo-tasks pack did not write it"):
+    return damage
+
+
+DAMAGED = "is damaged, or elmo-tasks pack did not write it"
+# What is done to the file of the softmax or beside it, and words of the message.
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "another biLM": (other_bilm, "not the softmax of the biLM beside"),
+    "other words": (other_words, "is not the list of words of softmax"),
+    "no softmax": (Path.unlink, "has no softmax .* elmo-tasks pack writes one"),
+    "no words": (lambda path: path.with_name(WORDS_FILE).unlink(), DAMAGED),
+    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-10]), DAMAGED),
+    "empty": (lambda path: path.write_bytes(b""), DAMAGED),
+    "text": (lambda path: path.write_text("a text that is no file of safetensors"), DAMAGED),
+    "no tensor": (with_tensors(lambda tensors: tensors.pop("bias")), DAMAGED),
+    "shape": (with_tensors(lambda tensors: tensors.update(bias=torch.zeros(3))), DAMAGED),
+    "nan": (with_tensors(lambda tensors: tensors["scale"][1].fill_(torch.nan)), DAMAGED),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_softmax_of_the_bilm_is_refused(
+    written: Path, tmp_path: Path, name: str
+) -> None:
+    folder = Path(shutil.copytree(written, tmp_path / "copy"))
+    harm, words = REFUSED[name]
+    harm(folder / SOFTMAX_FILE)
+
+    with pytest.raises(ConfigurationError, match=words):
         LanguageModel.from_pretrained(folder)

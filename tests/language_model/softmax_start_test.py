@@ -118,8 +118,3 @@ def test_base_begins_with_its_softmax_and_a_biLM_without_one_learns_it_first() -
     assert of(f"{{ from_bilm: 'base', {unset} }}") == (["elmo_softmax_start"], 0)
     assert of(f"{{ from_bilm: 'mini', {unset} }}") == ([], 500)
     assert has_softmax("base") and not has_softmax("mini")
-
-
-def test_a_softmax_without_its_biLM_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="from_softmax is the softmax of from_bilm, which is"):
-        shrunk("base", "{ from_softmax: 'base' }")

@@ -91,11 +91,6 @@ def test_the_vectors_are_learnt_beside_the_language_model_also_after_a_recovery(
     assert len(losses) > 3 and set(losses[3:]) == {7}
 
 
-def test_a_start_from_vectors_is_refused_for_a_biLM_that_is_trained_already() -> None:
-    with pytest.raises(RuntimeError, match="would begin a trained biLM anew: give num_vector_b"):
-        shrunk("continue", "{ start_from_vectors: 'fixtures/vectors.txt' }")
-
-
 def test_a_continued_biLM_goes_on_learning_the_vectors_from_where_it_was(
     losses: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,12 @@
 import random
 from collections import Counter
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
-from tests.helpers.corpus_loaders import SENTENCES, make_loader, sentences, windows
+from tests.helpers.corpus_loaders import SENTENCES, make_loader, windows
 
 FIELDS = ["tokens", "backward_tokens"]
 # What bilm-tf's `_get_batch` makes of these sentences, worked by hand, for two rows of three steps.
@@ -25,13 +25,6 @@ BATCHES = {
         [("j i", "i <S>"), ("d", "<S>")],
     ],
 }
-
-
-def pairs(loader: CorpusLoader, field: str) -> Counter[tuple[str, str]]:
-    """Counts what is read and predicted in an epoch."""
-    return Counter(
-        pair for batch in loader for window in windows(loader, batch, field) for pair in window
-    )
 
 
 def streams(loader: CorpusLoader, field: str) -> list[list[tuple[str, str]]]:
@@ -59,23 +52,16 @@ def test_batches_are_those_of_bilm_tf_worked_by_hand(
     assert batches == (expected[:2] if shuffle else expected)
 
 
-@pytest.mark.parametrize(("rows", "length"), [(1, 1), (3, 7), (16, 20), (200, 3)])
-def test_windows_of_a_held_out_text_have_the_targets_of_its_sentences(
-    rows: int, length: int
-) -> None:
-    loader = make_loader("elmo_windows", rows=rows, length=length, shuffle=False)
-    read = sentences(make_loader("elmo_sentences", shuffle=False))
-
-    forward, backward = (pairs(loader, field) for field in FIELDS)
-
-    assert forward == Counter(pair for words in read for pair in pairwise(words))
-    assert backward == Counter(pair for words in read for pair in pairwise(words[::-1]))
-
-
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("shuffle", [True, False])
-def test_a_row_of_windows_reads_whole_sentences_end_to_end(field: str, shuffle: bool) -> None:
-    rows = streams(make_loader("elmo_windows", shuffle=shuffle), field)
+@pytest.mark.parametrize(
+    ("num_rows", "length", "shuffle"),
+    [(3, 7, True), (3, 7, False), (1, 1, False), (16, 20, False), (200, 3, False)],
+)
+def test_a_row_of_windows_reads_whole_sentences_end_to_end(
+    field: str, num_rows: int, length: int, shuffle: bool
+) -> None:
+    loader = make_loader("elmo_windows", rows=num_rows, length=length, shuffle=shuffle)
+    rows = list(filter(None, streams(loader, field)))
     begin, end = ("<S>", "</S>") if field == "tokens" else ("</S>", "<S>")
 
     finished: list[tuple[str, ...]] = []

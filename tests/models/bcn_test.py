@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import torch
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bcn import Bcn, _attend
 from tests.helpers.numpy_layers import bilstm, feedforward, softmax
 from tests.helpers.task_models import Task
@@ -91,8 +90,3 @@ def test_dropout_is_before_the_feedforward_and_before_the_classifier(rate: float
     for name, dropped in inputs.items():
         assert (whole[name] != 0).all()
         assert (dropped == 0).double().mean().item() == pytest.approx(rate, abs=0.15)
-
-
-def test_unknown_output_place_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="encoder or integrator, not 'roof'"):
-        TASK.build("{ model+: { output_place: 'roof' } }")

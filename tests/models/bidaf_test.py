@@ -3,7 +3,6 @@ import pytest
 import torch
 from allennlp.data import Instance
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.models.bidaf import Bidaf
 from tests.helpers.numpy_layers import sigmoid, softmax
@@ -214,8 +213,3 @@ def test_long_answer_is_trained_on() -> None:
     output["loss"].backward()
 
     assert output["loss"].isfinite()
-
-
-def test_answers_of_no_token_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="max_answer_tokens must be 1 or more, not 0"):
-        TASK.build("{ model+: { max_answer_tokens: 0 } }")

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
+from allennlp.common.checks import ConfigurationError as AllenNlpError
 from allennlp.common.testing import ModelTestCase
 from allennlp.data.fields import TextField
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.text_reader import sentences_of
 from tests.helpers.precision import in_dtype, rounding
 from tests.helpers.task_models import Built, Task
@@ -21,7 +22,7 @@ class Contract(NamedTuple):
     lengths: Numbers of tokens that the fields of three instances are padded to.
     outputs: Outputs that must not depend on the padding.
     metrics: Names of the metrics, without those of the mixes.
-    widths: A change of the model that does not fit, and the complaint.
+    refused: Changes of the model that cannot be, mostly widths, and the complaints.
     choices: Changes of `both` that are trained beside the variants.
     overrides: Settings that make two data loaders give the same batches, which AllenNLP compares.
     num_texts: Texts of an instance.
@@ -32,7 +33,7 @@ class Contract(NamedTuple):
     lengths: list[dict[str, int]]
     outputs: list[str]
     metrics: set[str]
-    widths: list[tuple[str, str]]
+    refused: list[tuple[str, str]]
     choices: list[str] = []
     overrides: dict[str, Any] = {"data_loader.batch_sampler.shuffle": False}
     num_texts: int = 1
@@ -54,7 +55,7 @@ CONTRACTS = {
         lengths=[{"tokens": 60}],
         outputs=["logits"],
         metrics={"accuracy"},
-        widths=[
+        refused=[
             TEXT_TO_ENCODER,
             wrong("feedforward", r"3 \* output of encoder", "input_dim"),
         ],
@@ -69,12 +70,13 @@ CONTRACTS = {
         lengths=[{"tokens": 40}],
         outputs=["logits"],
         metrics={"accuracy"},
-        widths=[
+        refused=[
             wrong("feedforward", "output of text_embedder", "input_dim"),
             wrong("encoder", "output of feedforward"),
             wrong("integrator", r"3 \* x"),
             wrong("classifier", r"4 \* output of integrator", "input_dim"),
             ("{ classifier+: { hidden_dims: [9, 9, 7] } }", "number of classes .* got 7 and 5"),
+            ("{ output_place: 'roof' }", "encoder or integrator, not 'roof'"),
         ],
     ),
     "snli": Contract(
@@ -82,7 +84,7 @@ CONTRACTS = {
         lengths=[{"premise": 40, "hypothesis": 30}, {"premise": 20, "hypothesis": 40}],
         outputs=["logits"],
         metrics={"accuracy"},
-        widths=[
+        refused=[
             TEXT_TO_ENCODER,
             wrong("projection", r"4 \* output of encoder", "input_dim"),
             wrong("composer", "output of projection"),
@@ -95,10 +97,11 @@ CONTRACTS = {
         lengths=[{"question": 30, "passage": 120}],
         outputs=["start_logits", "end_logits"],
         metrics={"em", "f1"},
-        widths=[
+        refused=[
             TEXT_TO_ENCODER,
             wrong("start_encoder", "input of residual_encoder"),
             wrong("end_encoder", "residual_encoder with output of start_encoder"),
+            ("{ max_answer_tokens: 0 }", "max_answer_tokens must be 1 or more, not 0"),
         ],
     ),
     "ner": Contract(
@@ -118,7 +121,7 @@ CONTRACTS = {
             for name in ("precision", "recall", "f1-measure")
             for of in ("overall", "PER", "LOC", "ORG", "MISC")
         },
-        widths=[
+        refused=[
             (
                 "{ encoders: [super.encoders[0] { input_size: 5 }] }",
                 "output of text_embedder must match input of encoder 1",
@@ -127,6 +130,7 @@ CONTRACTS = {
                 "{ encoders: [super.encoders[0], super.encoders[1] { input_size: 5 }] }",
                 "output of encoder 1 must match input of encoder 2.* 16 and 5",
             ),
+            ("{ encoders: [] }", "needs at least one encoder"),
         ],
     ),
     "srl": Contract(
@@ -146,7 +150,7 @@ CONTRACTS = {
                 *("ARGM-DIR", "ARGM-LOC", "ARGM-MOD", "ARGM-NEG", "ARGM-TMP"),
             )
         },
-        widths=[
+        refused=[
             wrong("encoder", "output of text_embedder with predicate_dim"),
             (
                 "{ predicate_dim: 7 }",
@@ -167,11 +171,12 @@ CONTRACTS = {
                 for of in ("muc", "b-cubed", "ceaf")
             ),
         },
-        widths=[
+        refused=[
             TEXT_TO_ENCODER,
             wrong("mention_feedforward", "width of a span", "input_dim"),
             ("{ feature_dim: 5 }", "width of a span must match input of mention_feedforward"),
             wrong("antecedent_feedforward", "3", "input_dim"),
+            ("{ spans_per_word: 0 }", "spans_per_word must be above 0, not 0"),
         ],
     ),
     "tag": Contract(
@@ -180,7 +185,7 @@ CONTRACTS = {
         outputs=["loss"],
         at_padding=("mask", "logits"),
         metrics={"accuracy"},
-        widths=[TEXT_TO_ENCODER],
+        refused=[TEXT_TO_ENCODER],
     ),
 }
 TASKS = {name: Task(name) for name in CONTRACTS}
@@ -300,10 +305,10 @@ def test_metrics_have_the_weights_of_each_place_and_start_anew(task: str) -> Non
 
 @pytest.mark.parametrize(
     ("task", "change", "complaint"),
-    [(task, *each) for task, contract in CONTRACTS.items() for each in contract.widths],
+    [(task, *each) for task, contract in CONTRACTS.items() for each in contract.refused],
 )
-def test_widths_that_do_not_fit_are_refused_by_their_names(
+def test_a_model_that_cannot_be_is_refused_by_the_names_of_its_parts(
     task: str, change: str, complaint: str
 ) -> None:
-    with pytest.raises(ConfigurationError, match=complaint):
+    with pytest.raises((ConfigurationError, AllenNlpError), match=complaint):
         TASKS[task].build(f"{{ model+: {change} }}")

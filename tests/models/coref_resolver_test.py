@@ -6,7 +6,6 @@ import pytest
 import torch
 from allennlp.data import Instance
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models import coref_resolver
 from elmo_tasks.modules import antecedent_scorer
 from elmo_tasks.modules.document_run import DocumentRun
@@ -248,8 +247,3 @@ def test_dropout_is_on_words_and_characters_but_not_on_the_elmo_of_the_input() -
     dropped, whole = inputs
     assert (dropped[..., :width] == 0).float().mean() > 0.8
     torch.testing.assert_close(dropped[..., width:], whole[..., width:])
-
-
-def test_no_span_for_a_word_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="spans_per_word must be above 0, not 0"):
-        TASK.build("{ spans_per_word: 0 }")

@@ -2,7 +2,6 @@ import pytest
 import torch
 from allennlp.data import Token
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import read_entities
 from tests.helpers.precision import in_dtype
@@ -136,8 +135,3 @@ def test_metrics_are_of_the_best_paths(built: Built) -> None:
     right, found, gold = (sum(map(len, each)) for each in zip(*((p & g, p, g) for p, g in pairs)))
     assert metrics["precision-overall"] == pytest.approx(right / found if found else 0)
     assert metrics["recall-overall"] == pytest.approx(right / gold)
-
-
-def test_tagger_without_encoders_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="needs at least one encoder"):
-        TASK.build("{ model+: { encoders: [] } }")

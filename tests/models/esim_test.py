@@ -144,16 +144,3 @@ def test_attention_dropout_falls_on_the_enhancement_in_training() -> None:
     assert zeros[0] < 0.01
     # The dropout of ELMo_k makes more zeros, in both factors of a product.
     assert zeros[1] > 0.4
-
-
-def test_attention_of_an_answer_has_no_padding() -> None:
-    built = TASK.build()
-
-    answers = built.model.forward_on_instances(built.instances)
-
-    for instance, answer in zip(built.instances, answers, strict=True):
-        p, h = len(instance["premise"]), len(instance["hypothesis"])
-        assert len(answer["premise_tokens"]) == p and len(answer["hypothesis_tokens"]) == h
-        assert answer["premise_attention"].shape == (p, h)
-        assert answer["hypothesis_attention"].shape == (h, p)
-        assert torch.allclose(answer["premise_attention"].sum(dim=1), torch.ones(p))

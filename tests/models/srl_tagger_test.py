@@ -1,8 +1,7 @@
 import pytest
 import torch
-from allennlp.data import Batch, Token, Vocabulary
+from allennlp.data import Batch, Token
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.entities import Entity, read_entities
 from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.srl import Predicate
@@ -110,15 +109,6 @@ def test_arguments_of_an_unknown_role_count_as_missed(built: Built) -> None:
     scores = built.model.get_metrics(reset=True)
     assert scores["recall-ARGM-NEW"] == scores["recall-overall"] == 0
     assert "precision-ARGM-NEW" in scores
-
-
-def test_vocabulary_extended_by_new_roles_is_refused(built: Built) -> None:
-    extended = Vocabulary.from_instances(built.instances)
-    built.model.extend_vocab(extended)
-    extended.add_token_to_namespace("B-ARGM-NEW", "labels")
-
-    with pytest.raises(ConfigurationError, match="not trained on: B-ARGM-NEW; evaluate without"):
-        built.model.extend_vocab(extended)
 
 
 def test_final_layer_starts_orthogonal() -> None:

@@ -3,7 +3,6 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.modules import FeedForward
 
 from elmo_tasks.modules.antecedent_scorer import AntecedentScorer, Mentions, PairProducts
@@ -106,10 +105,3 @@ def test_dropout_is_on_the_layers_in_training_alone() -> None:
     numpy.testing.assert_array_equal(again, expected)
     assert (numpy.isfinite(dropped) == possible).all()
     assert not numpy.allclose(dropped[possible], expected[possible])
-
-
-def test_network_of_another_width_is_refused() -> None:
-    network = FeedForward(7, 1, 3, torch.nn.ReLU())
-
-    with pytest.raises(ConfigurationError, match="3 .* must match input of antecedent_feedforward"):
-        AntecedentScorer(network, SPAN, FEATURE, 250)

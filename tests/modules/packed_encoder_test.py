@@ -44,11 +44,3 @@ def test_output_and_gradients_in_float32_are_those_of_pytorchs_up_to_rounding(pa
     found, expected = results(ours, x, mask), results(theirs, x, mask)
 
     torch.testing.assert_close(found, expected, atol=2e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["elmo_gru", "elmo_lstm"])
-def test_it_has_the_widths_of_allennlps(name: str) -> None:
-    encoder = Seq2SeqEncoder.by_name(name)(input_size=3, hidden_size=5)
-
-    assert (encoder.get_input_dim(), encoder.get_output_dim()) == (3, 10)
-    assert encoder.is_bidirectional()

@@ -15,12 +15,9 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.answers import with_fields
 from elmo_tasks.predictors.text_predictor import TextPredictor
-from tests.helpers.archives import language_model, task_model
+from tests.helpers.archives import language_model, task_predictor
 from tests.helpers.configs import tiny
-
-
-def words(instance: Instance, name: str = "tokens") -> list[str]:
-    return [token.text for token in instance[name].tokens]
+from tests.helpers.reading import words
 
 
 class Contract(NamedTuple):
@@ -234,8 +231,9 @@ def task(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def predictor(task: str, tmp_path_factory: pytest.TempPathFactory) -> TextPredictor:
     folder: Path = tmp_path_factory.mktemp("archive")
-    archive = language_model(folder) if " " in task else task_model(folder, task, "both")
-    return Predictor.from_archive(load_archive(archive))  # type: ignore[return-value]
+    if " " in task:
+        return Predictor.from_archive(load_archive(language_model(folder)))  # type: ignore
+    return task_predictor(folder, task, "both")
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -303,9 +301,9 @@ def test_tokens_are_taken_as_they_are_and_spans_stand_in_the_text(
         found = list(spans(answer))
         assert found or task != "ner"
         for span in found:
-            words = tokens[slice(*span["tokens"])]
+            own = tokens[slice(*span["tokens"])]
             assert span["text"] == text[slice(*span["characters"])]
-            assert "".join(span["text"].split()) == "".join("".join(words).split())
+            assert "".join(span["text"].split()) == "".join("".join(own).split())
 
 
 def test_an_answer_is_a_line_of_json_and_lines_of_text(task: str, predictor: TextPredictor) -> None:

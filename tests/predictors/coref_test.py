@@ -2,20 +2,17 @@ from typing import Any
 
 import pytest
 from allennlp.data import Instance
-from allennlp.models import load_archive
-from allennlp.predictors import Predictor
 
 from elmo_tasks.modules.antecedent_choice import CorefMention
 from elmo_tasks.predictors.coref import CorefPredictor
-from tests.helpers.archives import task_model
+from tests.helpers.archives import task_predictor
 
 TEXT = "The baker opened her shop in Lisbon.\n\n She sold bread there until it closed."
 
 
 @pytest.fixture(scope="module")
 def predictor(tmp_path_factory: pytest.TempPathFactory) -> CorefPredictor:
-    archive = task_model(tmp_path_factory.mktemp("coref"), "coref", "both")
-    return Predictor.from_archive(load_archive(archive))  # type: ignore
+    return task_predictor(tmp_path_factory.mktemp("coref"), "coref")
 
 
 def test_clusters_have_sentences_tokens_characters_and_antecedents(

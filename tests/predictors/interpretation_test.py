@@ -1,5 +1,6 @@
 """The interpreters and attackers of AllenNLP on small models of every task with a label."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +14,11 @@ from allennlp.interpret.saliency_interpreters import (
     SimpleGradient,
     SmoothGradient,
 )
-from allennlp.models import load_archive
-from allennlp.predictors import Predictor
 
 from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.predictors.text_predictor import TextPredictor
-from tests.helpers.archives import task_model
+from tests.helpers.archives import task_predictor
 from tests.helpers.precision import in_dtype
 
 INPUTS: dict[str, JsonDict] = {
@@ -40,14 +39,9 @@ def task(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def make_predictor(task: str, variant: str, folders: pytest.TempPathFactory) -> TextPredictor:
-    archive = task_model(folders.mktemp(task), task, variant)
-    return Predictor.from_archive(load_archive(archive))  # type: ignore[return-value]
-
-
 @pytest.fixture(scope="module")
 def predictor(task: str, tmp_path_factory: pytest.TempPathFactory) -> TextPredictor:
-    return make_predictor(task, "both", tmp_path_factory)
+    return task_predictor(tmp_path_factory.mktemp(task), task, "both")
 
 
 def loss_of(predictor: TextPredictor, instance: Instance) -> torch.Tensor:
@@ -126,10 +120,10 @@ def test_input_reduction_keeps_the_answer(task: str, predictor: TextPredictor) -
 
 
 def test_hotflip_needs_a_model_without_elmo(
-    task: str, predictor: TextPredictor, tmp_path_factory: pytest.TempPathFactory
+    task: str, predictor: TextPredictor, tmp_path: Path
 ) -> None:
     field, gradient = ATTACKED.get(task, ("tokens", "grad_input_1"))
-    plain = make_predictor(task, "baseline", tmp_path_factory)
+    plain = task_predictor(tmp_path, task)
 
     found = Hotflip(plain).attack_from_json(INPUTS[task], field, gradient)
 
@@ -141,10 +135,8 @@ def test_hotflip_needs_a_model_without_elmo(
 
 
 @pytest.mark.parametrize("several", ["srl", "coref"])
-def test_a_task_without_one_answer_refuses_as_allennlp_does(
-    several: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    predictor = make_predictor(several, "baseline", tmp_path_factory)
+def test_a_task_without_one_answer_refuses_as_allennlp_does(several: str, tmp_path: Path) -> None:
+    predictor = task_predictor(tmp_path, several)
     instance = predictor._dataset_reader.read(f"fixtures/{several}.gold_conll")
 
     with pytest.raises(RuntimeError, match="implement this method for model interpretations"):

@@ -19,15 +19,8 @@ def predictor(
     return Predictor.from_archive(load_archive(archive))  # type: ignore
 
 
-@pytest.fixture
-def scorer(predictor: LanguageModelPredictor) -> LanguageModel:
-    """The biLM of the model, and its softmax from the vocabulary and the weights."""
-    return LanguageModel(predictor._model.bilm, softmax_of(predictor._model))
-
-
-def test_an_answer_has_the_scores_of_the_language_model(
-    predictor: LanguageModelPredictor, scorer: LanguageModel
-) -> None:
+def test_an_answer_has_the_scores_of_the_language_model(predictor: LanguageModelPredictor) -> None:
+    scorer = LanguageModel(predictor._model.bilm, softmax_of(predictor._model))
     texts = [SENTENCE, *SENTENCES, ("the old dog saw a cat in the house . " * 20).strip()]
 
     answers = predictor.predict_batch_json([{"sentence": f" {text}\t\n"} for text in texts])

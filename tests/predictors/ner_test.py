@@ -1,28 +1,24 @@
 from typing import Any
 
 import pytest
-from allennlp.models import load_archive
-from allennlp.models.archival import Archive
-from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.ner import NerPredictor
 from elmo_tasks.readers.entities import Entity
-from tests.helpers.archives import task_model
+from tests.helpers.archives import task_predictor
 
 
 @pytest.fixture(scope="module")
-def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    return load_archive(task_model(tmp_path_factory.mktemp("ner"), "ner", "baseline"))
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> NerPredictor:
+    return task_predictor(tmp_path_factory.mktemp("ner"), "ner")
 
 
-def build(archive: Archive, **settings: Any) -> NerPredictor:
-    return Predictor.from_archive(archive, extra_args=settings)  # type: ignore
+def with_settings(predictor: NerPredictor, **settings: Any) -> NerPredictor:
+    return NerPredictor(predictor._model, predictor._dataset_reader, **settings)
 
 
 def test_entities_of_raw_text_have_their_tokens_and_characters(
-    archive: Archive, monkeypatch: pytest.MonkeyPatch
+    predictor: NerPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    predictor = build(archive)
     tokens, tags = "Zoë Ågren sings in Malmö".split(), "B-PER L-PER O O U-LOC".split()
     found = {"entities": [Entity("PER", 0, 2), Entity("LOC", 4, 5)], "confidences": [0.9, 0.5]}
     output = {"tokens": tokens, "tags": tags, **found}
@@ -37,9 +33,9 @@ def test_entities_of_raw_text_have_their_tokens_and_characters(
     assert answer == {"sentence": text, "tokens": tokens, "tags": tags, "entities": entities}
 
 
-def test_paths_on_request_are_the_best_with_their_probabilities(archive: Archive) -> None:
+def test_paths_on_request_are_the_best_with_their_probabilities(predictor: NerPredictor) -> None:
     asked = {"sentence": "Oslo left Lisbon."}
-    answer = build(archive, top_k=3).predict_json(asked)
+    answer = with_settings(predictor, top_k=3).predict_json(asked)
 
     paths = answer["paths"]
     probabilities = [path["probability"] for path in paths]
@@ -53,11 +49,13 @@ def test_paths_on_request_are_the_best_with_their_probabilities(archive: Archive
     # No entity is less probable than a path that has it.
     for entity in answer["entities"]:
         assert entity["confidence"] >= probabilities[0] - 1e-9
-    assert "paths" not in build(archive).predict_json(asked)
+    assert "paths" not in predictor.predict_json(asked)
 
 
-def test_in_text_the_entities_are_marked_in_the_sentence_or_in_each_path(archive: Archive) -> None:
-    predictor = build(archive, format="text")
+def test_in_text_the_entities_are_marked_in_the_sentence_or_in_each_path(
+    predictor: NerPredictor,
+) -> None:
+    predictor = with_settings(predictor, format="text")
     entities = [
         {"type": "PER", "text": "Zoë", "characters": [0, 3]},
         {"type": "", "text": "Malmö", "characters": [13, 18]},

@@ -1,9 +1,8 @@
-import pytest
-import torch
-from allennlp.models import load_archive
-from allennlp.predictors import Predictor
+from pathlib import Path
 
-from tests.helpers.archives import task_model
+import torch
+
+from tests.helpers.archives import task_predictor
 
 PAIRS = [
     {"premise": "A girl feeds two ducks.", "hypothesis": "She isn't asleep."},
@@ -11,11 +10,8 @@ PAIRS = [
 ]
 
 
-def test_an_answer_has_its_tokens_and_on_request_their_attention(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    archive = load_archive(task_model(tmp_path_factory.mktemp("snli"), "snli", "both"))
-    predictor = Predictor.from_archive(archive, extra_args={"attention": True})
+def test_an_answer_has_its_tokens_and_on_request_their_attention(tmp_path: Path) -> None:
+    predictor = task_predictor(tmp_path, "snli", "both", attention=True)
 
     answers = predictor.predict_batch_json(PAIRS)
 

@@ -1,12 +1,10 @@
 from typing import Any
 
 import pytest
-from allennlp.models import load_archive
-from allennlp.predictors import Predictor
 
 from elmo_tasks.modules import attention
 from elmo_tasks.predictors.squad import SquadPredictor
-from tests.helpers.archives import task_model
+from tests.helpers.archives import task_predictor
 from tests.helpers.largest_tensor import LargestTensor
 
 PASSAGE = "The  café-bar\u00a0opened in 1998 🍲 on Mill Street."
@@ -15,46 +13,33 @@ QUESTION = {"passage": PASSAGE, "question": "When did it open?"}
 
 @pytest.fixture(scope="module")
 def predictor(tmp_path_factory: pytest.TempPathFactory) -> SquadPredictor:
-    archive = task_model(tmp_path_factory.mktemp("squad"), "squad", "baseline")
-    return Predictor.from_archive(load_archive(archive))  # type: ignore
+    return task_predictor(tmp_path_factory.mktemp("squad"), "squad")
 
 
 def with_settings(predictor: SquadPredictor, **settings: Any) -> SquadPredictor:
     return SquadPredictor(predictor._model, predictor._dataset_reader, **settings)
 
 
-def test_answer_is_a_slice_of_the_raw_passage_with_its_characters(
+def test_answers_are_all_slices_of_the_raw_passage_with_their_characters_the_best_first(
     predictor: SquadPredictor,
 ) -> None:
-    answer = predictor.predict_json(QUESTION)
-
-    assert answer.keys() == {"answer", "start", "end", "probability", "best"}
-    assert len(answer["best"]) == 5
-    assert answer["best"][0] == {name: answer[name] for name in answer if name != "best"}
-    for span in answer["best"]:
-        assert PASSAGE[span["start"] : span["end"]] == span["answer"] != ""
-
-    probabilities = [span["probability"] for span in answer["best"]]
-
-    assert probabilities == sorted(probabilities, reverse=True)
-    assert len({(span["start"], span["end"]) for span in answer["best"]}) == 5
-
-
-def test_probabilities_of_all_spans_are_those_of_start_times_end(
-    predictor: SquadPredictor,
-) -> None:
-    every = with_settings(predictor, num_best=1000).predict_json(QUESTION)["best"]
     instance = predictor._json_to_instance(QUESTION)
     predictor._dataset_reader.apply_token_indexers(instance)
+    first = predictor._model.forward_on_instance(instance)["best_span"].tolist()
     length = len(instance["passage"])
 
+    answer = predictor.predict_json(QUESTION)
+    every = with_settings(predictor, num_best=1000).predict_json(QUESTION)["best"]
+
+    assert answer == {**every[0], "best": every[:5]}
+    assert answer["answer"] == instance["metadata"]["passage"].text_of(*first)
+    assert len({(span["start"], span["end"]) for span in every}) == len(every)
     assert len(every) == length * (length + 1) // 2 < 1000
-
-    output = predictor._model.forward_on_instance(instance)
-    first = output["best_span"].tolist()
-
-    assert every[0]["answer"] == instance["metadata"]["passage"].text_of(*first)
-    assert sum(span["probability"] for span in every) <= 1 + 1e-5
+    for span in every:
+        assert PASSAGE[span["start"] : span["end"]] == span["answer"] != ""
+    probabilities = [span["probability"] for span in every]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) <= 1 + 1e-5
 
 
 def test_attention_is_given_where_it_is_asked_for(predictor: SquadPredictor) -> None:

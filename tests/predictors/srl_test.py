@@ -3,19 +3,16 @@ from typing import Any
 import pytest
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
-from allennlp.models import load_archive
-from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.srl import SrlPredictor
-from tests.helpers.archives import task_model
+from tests.helpers.archives import task_predictor
 
 TEXT = "The storm broke\ttwo windows and frightened the dog."
 
 
 @pytest.fixture(scope="module")
 def predictor(tmp_path_factory: pytest.TempPathFactory) -> SrlPredictor:
-    archive = task_model(tmp_path_factory.mktemp("srl"), "srl", "baseline")
-    return Predictor.from_archive(load_archive(archive))  # type: ignore
+    return task_predictor(tmp_path_factory.mktemp("srl"), "srl")
 
 
 def test_predicates_of_raw_text_are_found_and_their_roles_have_tokens_and_characters(

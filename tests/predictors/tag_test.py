@@ -1,34 +1,27 @@
+from pathlib import Path
+
 import pytest
-from allennlp.models import Archive, load_archive
-from allennlp.predictors import Predictor
+from allennlp.models import load_archive
 
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
-from tests.helpers.archives import ROOT, task_model
+from tests.helpers.archives import ROOT, task_model, task_predictor
 
 FIXTURE = ROOT / "fixtures" / "tag.conllu"
 
 
-@pytest.fixture(scope="module")
-def tags(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    return load_archive(task_model(tmp_path_factory.mktemp("tags"), "tag", "baseline"))
+def test_a_model_of_spans_is_one_of_entities(tmp_path: Path) -> None:
+    spans = task_predictor(tmp_path, "tag", change="{ column: 'misc', spans: true }")
 
-
-@pytest.fixture(scope="module")
-def spans(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    change = "{ column: 'misc', spans: true }"
-    return load_archive(task_model(tmp_path_factory.mktemp("spans"), "tag", "baseline", change))
-
-
-def test_a_model_of_spans_is_one_of_entities(spans: Archive) -> None:
-    answer = Predictor.from_archive(spans).predict_json({"text": "Marta left."})
+    answer = spans.predict_json({"text": "Marta left."})
 
     assert answer["sentence"] == "Marta left."
     assert all(entity["type"] == "NAME" for entity in answer["entities"])
 
 
-def test_errors_are_shown_for_each_tag(tags: Archive) -> None:
+def test_errors_are_shown_for_each_tag(tmp_path: Path) -> None:
+    tags = load_archive(task_model(tmp_path, "tag", "baseline"))
     judged = read_cases(tags, str(FIXTURE))
 
     report = error_report("mine", "data", judged)

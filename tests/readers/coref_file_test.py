@@ -2,13 +2,9 @@ import lzma
 from pathlib import Path
 
 from elmo_tasks.readers.coref_file import CorefDocument, read_coref
+from tests.helpers.reading import written
 
 COLUMNS = ["word", "speaker", "coreference"]
-
-
-def written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def document(*lines: str) -> str:

@@ -9,12 +9,9 @@ from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.label_fields import GENRES, UNKNOWN
 from elmo_tasks.readers.sentences import SentencesReader
+from tests.helpers.reading import words
 
 FIXTURE = "fixtures/coref.gold_conll"
-
-
-def words(instance: Instance) -> list[str]:
-    return [token.text for token in instance["tokens"].tokens]
 
 
 def genres(instances: list[Instance], vocab: Vocabulary) -> list[int]:

@@ -4,25 +4,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from allennlp.common import Params
-from allennlp.data import Batch, DatasetReader, Vocabulary
+from allennlp.data import DatasetReader
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.readers.sentences import SentencesReader, _read_whole
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.configs import ROOT, tiny
+from tests.helpers.reading import written
 
 FIXTURE = ROOT / "fixtures" / "corpus" / "train.txt"
 SNLI_FIELDS = ("sentence1", "sentence2")
 LINES = [line.split() for line in FIXTURE.read_text(encoding="utf-8").splitlines()]
-
-
-def written(path: Path, content: str | bytes) -> Path:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def read(path: Path | str, **arguments: Any) -> list[list[str]]:
@@ -98,31 +92,6 @@ def test_instances_of_all_ranks_are_the_first_lines(monkeypatch: pytest.MonkeyPa
             texts.append([token.text for token in instance["tokens"].tokens[1:-1]])
 
     assert sorted(texts) == sorted(LINES[:50])
-
-
-def test_instances_indexed_by_allennlp_equal_the_tensors_of_the_loaders() -> None:
-    reader = DatasetReader.from_params(Params({"type": "elmo_sentences"}))
-    instances = list(reader.read(str(FIXTURE)))
-    vocab = Vocabulary.from_instances(instances, min_count={"tokens": 2})
-    batch = Batch(instances)
-    batch.index_instances(vocab)
-    expected = batch.as_tensor_dict()["tokens"]
-
-    tensors = SentenceTensors(vocab)([["<S>", *words, "</S>"] for words in LINES])
-
-    torch.testing.assert_close(tensors, expected, rtol=0, atol=0)
-
-
-def test_an_instance_has_the_boundaries_of_allennlps_character_mapper() -> None:
-    reader = SentencesReader()
-    instance = reader.text_to_instance(["a"])
-    reader.apply_token_indexers(instance)
-    instance.index_fields(Vocabulary())
-
-    begin, word, end = instance.as_tensor_dict()["tokens"]["elmo"]["elmo_tokens"].tolist()
-
-    assert begin[:4] == [259, 257, 260, 261] and end[:4] == [259, 258, 260, 261]
-    assert word[:4] == [259, ord("a") + 1, 260, 261]
 
 
 def task_sentences(task: str, path: Path, **arguments: Any) -> list[str]:

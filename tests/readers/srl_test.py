@@ -9,15 +9,10 @@ from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.predicate_field import PredicateWords
 from elmo_tasks.readers.srl import Predicate, SrlReader, SrlSentence, read_srl
+from tests.helpers.reading import words, written
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
 CONLL_2005 = ["word", "predicate", "roles"]
-
-
-def written(folder: Path, content: str) -> Path:
-    path = folder / "srl.txt"
-    path.write_text(content, encoding="utf-8")
-    return path
 
 
 def predicates(*columns: str) -> str:
@@ -62,34 +57,32 @@ def test_columns_of_conll_2005_are_read_by_naming_them(tmp_path: Path) -> None:
     text = "#\t-\t(A0*)\nsold\tsell\t(V*)\n\nboats\t-\n\nrain\t-\t*\nfell\tfall\t(V*V)\n"
     reordered = "(A0* - a\n*A0) - -\n(V*) be -\n"
 
-    assert list(read_srl(written(tmp_path, text), CONLL_2005)) == [
+    assert list(read_srl(written(tmp_path / "srl.txt", text), CONLL_2005)) == [
         SrlSentence(1, ["#", "sold"], [Predicate(1, [Entity("A0", 0, 1), Entity("V", 1, 2)])]),
         SrlSentence(4, ["boats"], []),
         SrlSentence(6, ["rain", "fell"], [Predicate(1, [Entity("V", 1, 2)])]),
     ]
     # Columns may also stand behind those of the roles.
-    assert list(read_srl(written(tmp_path, reordered), ["roles", "predicate", "word"])) == [
-        SrlSentence(1, ["a", "-", "-"], [Predicate(2, [Entity("A0", 0, 2), Entity("V", 2, 3)])])
-    ]
+    assert list(
+        read_srl(written(tmp_path / "srl.txt", reordered), ["roles", "predicate", "word"])
+    ) == [SrlSentence(1, ["a", "-", "-"], [Predicate(2, [Entity("A0", 0, 2), Entity("V", 2, 3)])])]
 
 
-def test_predicates_may_have_no_argument_or_not_even_their_own_span(tmp_path: Path) -> None:
-    path = written(tmp_path, predicates("(V*) * *", "* * *"))
+def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path / "srl.txt", predicates("(V*) * *", "* * *") + "rain - *\nfell - *\n")
 
-    ((_, _, found),) = read_srl(path, CONLL_2005)
+    found = [sentence.predicates for sentence in read_srl(path, CONLL_2005)]
 
-    assert found == [Predicate(0, [Entity("V", 0, 1)]), Predicate(1, [])]
-
-
-def test_sentence_without_a_predicate_may_have_a_column_of_roles(tmp_path: Path) -> None:
-    path = written(tmp_path, "rain - *\nfell - *\n\n" + predicates("(V*)"))
-
-    assert [len(sentence.predicates) for sentence in read_srl(path, CONLL_2005)] == [0, 1]
+    assert found == [[Predicate(0, [Entity("V", 0, 1)]), Predicate(1, [])], []]
 
 
 def test_file_is_a_stream(tmp_path: Path) -> None:
     # The second sentence is wrong, and only whoever reads it is told.
-    sentences = read_srl(written(tmp_path, predicates("(V*)") + predicates("(V*")), CONLL_2005)
+    sentences = read_srl(
+        written(tmp_path / "srl.txt", predicates("(V*)") + predicates("(V*")), CONLL_2005
+    )
 
     assert next(sentences).predicates == [Predicate(0, [Entity("V", 0, 1)])]
     with pytest.raises(ValueError, match="srl.txt:3"):
@@ -97,8 +90,7 @@ def test_file_is_a_stream(tmp_path: Path) -> None:
 
 
 def contents(instance: Instance) -> tuple[list[str], int, list[str]]:
-    words = [token.text for token in instance["tokens"].tokens]
-    return words, instance["predicate"].sequence_index, instance["tags"].labels
+    return words(instance), instance["predicate"].sequence_index, instance["tags"].labels
 
 
 def two_columns(folder: Path, *sentences: str) -> Path:
@@ -110,9 +102,7 @@ def two_columns(folder: Path, *sentences: str) -> Path:
             predicate = "be" if role == "V" else "-"
             lines.append(f"{word} {predicate} {f'({role}*)' if role else '*'}")
         lines.append("")
-    path = folder / "srl.txt"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+    return written(folder / "srl.txt", "\n".join(lines))
 
 
 def conll_2005() -> SrlReader:
@@ -129,10 +119,10 @@ def test_each_predicate_is_an_instance_with_the_tags_of_its_arguments() -> None:
         "predicate": 5,
         "arguments": [Entity("ARG0", 0, 5), Entity("V", 5, 6)],
     }
-    words = "This road , they said , floods .".split()
+    road = "This road , they said , floods .".split()
     assert instances[5:7] == [
-        (words, 4, "B-ARG1 I-ARG1 O B-ARG0 B-V O B-C-ARG1 O".split()),
-        (words, 6, "B-ARG1 I-ARG1 O O O O B-V O".split()),
+        (road, 4, "B-ARG1 I-ARG1 O B-ARG0 B-V O B-C-ARG1 O".split()),
+        (road, 6, "B-ARG1 I-ARG1 O O O O B-V O".split()),
     ]
 
 
@@ -161,8 +151,8 @@ def test_vocabulary_knows_the_words_that_are_predicates_more_often_than_not(
     vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
 
     # `run` is a predicate in two of four places, and `go` in one of two.
-    words = ["a", "go", "Fell", "run", "x", "A", "rain"]
-    assert PredicateWords(vocab).indices(words) == [0, 5]
+    asked = ["a", "go", "Fell", "run", "x", "A", "rain"]
+    assert PredicateWords(vocab).indices(asked) == [0, 5]
     assert set(vocab.get_token_to_index_vocabulary("no_predicate_labels")) == {"rain"}
 
 
@@ -186,8 +176,9 @@ def test_each_word_of_a_sentence_is_counted_once_however_many_predicates_it_has(
     tmp_path: Path,
 ) -> None:
     # `b` is no predicate in one place, and is one in two.
-    path = tmp_path / "srl.txt"
-    path.write_text("a x (V*) *\nc y * (V*)\nb - * *\n\nb x (V*)\n\nb x (V*)\n", encoding="utf-8")
+    path = written(
+        tmp_path / "srl.txt", "a x (V*) *\nc y * (V*)\nb - * *\n\nb x (V*)\n\nb x (V*)\n"
+    )
 
     vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
 

@@ -3,17 +3,13 @@ from pathlib import Path
 
 import nltk
 import pytest
-from allennlp.data import Instance
 
 from elmo_tasks.readers.sst import SstReader
 from elmo_tasks.readers.treebank import parse_tree
+from tests.helpers.reading import words
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "sst.txt"
 FIVE = ["very negative", "negative", "neutral", "positive", "very positive"]
-
-
-def words(instance: Instance) -> list[str]:
-    return [token.text for token in instance["tokens"].tokens]
 
 
 def test_whole_sentences_are_read_with_the_label_of_their_root() -> None:

@@ -2,12 +2,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.data import Batch, Instance, Vocabulary
+from allennlp.data import Batch, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
 
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.tag import TagReader
+from tests.helpers.reading import words, written
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"
 
@@ -41,18 +42,8 @@ ENTITIES = Path(__file__).parents[2] / "fixtures" / "ner.txt"
 CONLL = Path(__file__).parents[2] / "data" / "conll2003"
 
 
-def words(instance: Instance) -> list[str]:
-    return [token.text for token in instance["tokens"].tokens]
-
-
 def sentences(reader: TagReader, path: Path) -> list[tuple[list[str], list[str]]]:
     return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
-
-
-def written(folder: Path, content: str | bytes) -> Path:
-    path = folder / "ner.txt"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def two_columns(**settings: Any) -> TagReader:
@@ -104,13 +95,13 @@ def test_one_file_in_every_scheme_gives_the_same_instances(tmp_path: Path) -> No
 
     for file_scheme, read in [("BIO", bio), ("BIOUL", expected), ("BIOUL", bioes)]:
         lines = [f"{word} {tag}\n" for ws, ts in read for word, tag in zip([*ws, ""], [*ts, ""])]
-        path = written(tmp_path, "".join(lines))
+        path = written(tmp_path / "ner.txt", "".join(lines))
         assert sentences(two_columns(), path) == expected
         assert sentences(two_columns(file_scheme=file_scheme), path) == expected
 
 
 def test_columns_are_found_by_name(tmp_path: Path) -> None:
-    path = written(tmp_path, "1 B-NP B-PER Marta x\n2 I-NP O left y\n")
+    path = written(tmp_path / "ner.txt", "1 B-NP B-PER Marta x\n2 I-NP O left y\n")
     columns = ["number", "chunk", "ner", "word", "other"]
 
     assert sentences(TagReader.of_entities(columns), path) == [(["Marta", "left"], ["U-PER", "O"])]
@@ -121,7 +112,7 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
 
 
 def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
-    path = written(tmp_path, "Oslo I-LOC\n")
+    path = written(tmp_path / "ner.txt", "Oslo I-LOC\n")
 
     for scheme in ("BIO", "BIOUL"):
         vocab = Vocabulary.from_instances(list(two_columns(scheme=scheme).read(path)))
@@ -133,7 +124,7 @@ def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(
     tmp_path: Path,
 ) -> None:
     vocab = Vocabulary.from_instances(list(TagReader.of_entities().read(ENTITIES)))
-    path = written(tmp_path, "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
+    path = written(tmp_path / "ner.txt", "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
     batch = Batch(list(two_columns().read(path)))
     complaint = "ner.txt:3: the model does not know the tag U-CASH; .* types LOC, MISC, ORG, PER"
 

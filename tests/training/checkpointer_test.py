@@ -16,37 +16,21 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from scripts.faults import difference, results
-from tests.helpers.language_model_configs import ROOT, shrunk
-from tests.helpers.stop_callback import KILL, STOP_AT, Stopped
+from tests.helpers.language_model_configs import OFTEN_SAVED, ROOT, shrunk
+from tests.helpers.stop_callback import KILL, STOP_AT
 from tests.helpers.training import train
 
-# A training has three epochs of nine or ten batches, a checkpoint after every four batches, and a
-# learning rate that changes with every batch.
-CHANGE = """{
-  num_samples: null, dropout: 0, save_every_num_seconds: null,
-  optimizer: { type: 'dense_sparse_adam', lr: 0.01 },
-  scheduler: { type: 'linear_with_warmup', warmup_steps: 5 },
-  trainer+: {
-    num_epochs: 3,
-    callbacks+: ['stop'],
-    checkpointer+: { save_every_num_batches: 4, keep_most_recent_by_count: null },
-  },
-}"""
-ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("uninterrupted") / "run"
-    train(shrunk("small", CHANGE), folder)
-    return folder
+STOPPED = (
+    "{ trainer+: { callbacks+: ['stop'], checkpointer+: { keep_most_recent_by_count: null } } }"
+)
 
 
 @pytest.mark.fork
 def test_a_killed_training_ends_as_one_that_was_not(
-    uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config, folder = shrunk("small", CHANGE), tmp_path / "run"
+    config, folder = shrunk("small", OFTEN_SAVED, STOPPED), tmp_path / "run"
+    train(config, tmp_path / "whole")
     (tmp_path / "config.json").write_text(json.dumps(config))
     command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
     command += ["-s", str(folder), "--include-package", "tests.helpers.stop_callback"]
@@ -64,42 +48,10 @@ def test_a_killed_training_ends_as_one_that_was_not(
     monkeypatch.setattr(SentencesReader, "sentences", count_reads)
     train(config, folder, recover=True)
 
-    assert not difference(results(uninterrupted), results(folder))
+    assert not difference(results(tmp_path / "whole"), results(folder))
     # The two unfinished epochs read the text; the finished epoch and the vocabulary do not.
     assert reads == ["train.txt", "heldout.txt"] * 2
     load_archive(folder / "model.tar.gz")
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "stop_at"),
-    [
-        # There is no checkpoint yet.
-        ("small", [], "0:2"),
-        ("small", [ACCUMULATE], "1:5"),
-        # The state that the biLM carries from batch to batch is in the checkpoint.
-        ("original", ["{ window: { rows: 8, length: 8 } }"], "1:7"),
-    ],
-)
-def test_a_stopped_training_ends_as_one_that_was_not(
-    name: str,
-    changes: list[str],
-    stop_at: str,
-    uninterrupted: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    config = shrunk(name, CHANGE, *changes)
-    if changes:
-        uninterrupted = tmp_path / "uninterrupted"
-        train(config, uninterrupted)
-    monkeypatch.setenv(STOP_AT, stop_at)
-    with pytest.raises(Stopped):
-        train(config, tmp_path / "run")
-    monkeypatch.delenv(STOP_AT)
-
-    train(config, tmp_path / "run", recover=True)
-
-    assert not difference(results(uninterrupted), results(tmp_path / "run"))
 
 
 def trainer_at(epochs: int, batches: int) -> Any:

@@ -11,7 +11,6 @@ from allennlp.training.moving_average import MovingAverage
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.moving_average import FixedMovingAverage
-from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.configs import tiny
 from tests.helpers.training import train
 
@@ -55,14 +54,6 @@ def nothing_noted() -> None:
 
 def config(change: str = "{}") -> dict[str, Any]:
     return tiny("sst", "baseline", TRAINING, change)
-
-
-def best(folder: Path) -> StateDict:
-    return torch.load(folder / "best.th")
-
-
-def assert_close(one: StateDict, other: StateDict) -> None:
-    torch.testing.assert_close(dict(one), dict(other), rtol=0, atol=1e-6)
 
 
 def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
@@ -134,29 +125,10 @@ def test_validation_measures_what_was_chosen_and_the_averages_are_kept(
     assert weight(checkpoint) == ended[-1] != averages[-1]
     metrics = json.loads((tmp_path / "model" / "metrics.json").read_text())
     assert metrics["best_epoch"] == 2
-    assert weight(best(tmp_path / "model")) == weight(model.state_dict()) == averages[-1]
+    assert (
+        weight(torch.load(tmp_path / "model" / "best.th"))
+        == weight(model.state_dict())
+        == averages[-1]
+    )
     archived = load_archive(tmp_path / "model" / "model.tar.gz").model
     assert weight(archived.state_dict()) == averages[-1]
-
-
-def test_training_that_was_killed_before_it_kept_the_best_keeps_the_averages_once_recovered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Killed(BaseException):
-        pass
-
-    def killed(*args: Any) -> None:
-        raise Killed
-
-    # The first epoch is the best.
-    first = "{ trainer+: { num_epochs: 1 } }"
-    train(config(first), tmp_path / "uninterrupted")
-    with monkeypatch.context() as patch:
-        patch.setattr(ElmoTrainer, "_save_model_state", killed)
-        with pytest.raises(Killed):
-            train(config(first), tmp_path / "model")
-    assert not (tmp_path / "model" / "best.th").exists()
-
-    train(config(first), tmp_path / "model", recover=True)
-
-    assert_close(best(tmp_path / "model"), best(tmp_path / "uninterrupted"))

@@ -1,6 +1,8 @@
 import io
 import json
 import random
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from elmo_tasks.training.recovery import ResumedLoader, get_random_state, set_ra
 from elmo_tasks.training.trainer import ElmoTrainer
 from scripts.faults import TRAININGS, difference, results, training_config
 from tests.helpers.configs import tiny
+from tests.helpers.language_model_configs import OFTEN_SAVED, shrunk
 from tests.helpers.training import train
 
 SST, SNLI, SQUAD, NER, LANGUAGE_MODEL = TRAININGS
@@ -34,43 +37,41 @@ def kill_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda trainer: None)
 
 
-def assert_ends_alike(
-    configs: tuple[dict[str, Any], dict[str, Any]], folder: Path, steps: int
+EACH_BATCH = "{ trainer+: { checkpointer: { type: 'elmo', save_every_num_batches: 1 } } }"
+ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
+WINDOWS = "{ window: { rows: 8, length: 8 } }"
+
+# What makes the config of a training in a folder, and the steps after which it is killed.
+KILLED: dict[str, tuple[Callable[[Path], dict[str, Any]], int]] = {
+    **{
+        name: (partial(training_config, name, num_epochs=2), steps)
+        for name, steps in ((SST, 7), (SNLI, 7), (SQUAD, 3), (NER, 5), (LANGUAGE_MODEL, 5))
+    },
+    # Each epoch has five documents, a batch each.
+    "coreference": (lambda _: tiny("coref", "baseline", EACH_BATCH), 8),
+    "no checkpoint yet": (lambda _: shrunk("small", OFTEN_SAVED), 2),
+    "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, ACCUMULATE), 9),
+    # The state that the biLM carries from batch to batch is in the checkpoint.
+    "a carried state": (lambda _: shrunk("original", OFTEN_SAVED, WINDOWS), 17),
+}
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_each_training_ends_with_the_weights_and_metrics_of_one_that_was_not_killed(
+    name: str, tmp_path: Path
 ) -> None:
-    """Asserts that a training that is killed after some steps ends as one that is not."""
-    train(configs[0], folder / "whole")
+    config_of, steps = KILLED[name]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    train(config_of(whole), whole)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
         kill_after(steps, patch)
-        train(configs[1], folder / "killed")
+        train(config_of(killed), killed)
 
-    train(configs[1], folder / "killed", recover=True)
+    train(config_of(killed), killed, recover=True)
 
-    whole, killed = results(folder / "whole"), results(folder / "killed")
-    assert len(whole) > 20 and any(torch.is_tensor(value) for value in whole.values())
-    assert not difference(whole, killed)
-
-
-@pytest.mark.parametrize(
-    ("name", "steps"), [(SST, 7), (SNLI, 7), (SQUAD, 3), (NER, 5), (LANGUAGE_MODEL, 5)]
-)
-def test_each_training_ends_with_the_weights_and_metrics_of_one_that_was_not_killed(
-    name: str, steps: int, tmp_path: Path
-) -> None:
-    configs = tuple(
-        training_config(name, tmp_path / run, num_epochs=2) for run in ("whole", "killed")
-    )
-
-    assert_ends_alike((configs[0], configs[1]), tmp_path, steps)
-
-
-def test_a_training_of_coreference_ends_with_the_metrics_of_one_that_was_not_killed(
-    tmp_path: Path,
-) -> None:
-    often = "{ trainer+: { checkpointer: { type: 'elmo', save_every_num_batches: 1 } } }"
-    config = tiny("coref", "baseline", often)
-
-    # Each epoch has five documents, a batch each.
-    assert_ends_alike((config, config), tmp_path, steps=8)
+    expected = results(whole)
+    assert len(expected) > 20 and any(torch.is_tensor(value) for value in expected.values())
+    assert not difference(expected, results(killed))
 
 
 def sst(change: str) -> dict[str, Any]:
@@ -82,17 +83,28 @@ def sst(change: str) -> dict[str, Any]:
     return tiny("sst", "input", often, change)
 
 
-# This metric rises from epoch to epoch, so the first epoch is the best and patience ends.
-NO_PATIENCE = "{ trainer+: { validation_metric: '-elmo_input_gamma', patience: 1, num_epochs: 5 } }"
+# This metric rises from epoch to epoch, so the first epoch is the best.
+FIRST_IS_BEST = "{ trainer+: { validation_metric: '-elmo_input_gamma' } }"
+NO_PATIENCE = f"{FIRST_IS_BEST} + {{ trainer+: {{ patience: 1, num_epochs: 5 }} }}"
+AVERAGE = "{ trainer+: { moving_average: { type: 'elmo_exponential', decay: 0.8 } } }"
+OURS, THEIRS = (
+    "elmo_tasks.training.trainer.ElmoTrainer",
+    "allennlp.training.gradient_descent_trainer",
+)
 
 
 @pytest.mark.parametrize(
     ("killed_in", "change", "last_epoch"),
     [
         # After the last batch of an epoch, whose metrics the checkpoint keeps.
-        ("_validation_loss", "{}", 2),
+        (f"{OURS}._validation_loss", "{}", 2),
         # After the last epoch: the training does not train on.
-        ("_load_model_state", NO_PATIENCE, 1),
+        (f"{OURS}._load_model_state", NO_PATIENCE, 1),
+        # After the checkpoint of the best epoch, before its weights or averages were kept.
+        (f"{THEIRS}.hardlink_or_copy", FIRST_IS_BEST, 2),
+        (f"{OURS}._save_model_state", f"{FIRST_IS_BEST} + {AVERAGE}", 2),
+        # Before the weights of the biLM were put back into the best ones.
+        (f"{OURS}._finalize_best_model_state", "{}", 2),
     ],
 )
 def test_a_training_that_was_killed_between_its_parts_ends_as_one_that_was_not(
@@ -105,11 +117,13 @@ def test_a_training_that_was_killed_between_its_parts_ends_as_one_that_was_not(
 
     train(config, tmp_path / "whole")
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(ElmoTrainer, killed_in, killed)
+        patch.setattr(killed_in, killed)
         train(config, tmp_path / "killed")
     train(config, tmp_path / "killed", recover=True)
 
-    assert json.loads((tmp_path / "whole" / "metrics.json").read_text())["epoch"] == last_epoch
+    metrics = json.loads((tmp_path / "whole" / "metrics.json").read_text())
+    assert metrics["epoch"] == last_epoch
+    assert metrics["best_epoch"] == 0 or FIRST_IS_BEST not in change
     assert not difference(results(tmp_path / "whole"), results(tmp_path / "killed"))
 
 

@@ -44,6 +44,10 @@ _SIZES = {
     },
 }
 
+# The keys of its sections that bilm-tf's options have too.
+_LSTM = ("n_layers", "dim", "projection_dim", "cell_clip", "proj_clip")
+_CHAR_CNN = ("activation", "filters", "n_highway", "max_characters_per_token")
+
 # Our names for the entries that ELMoForManyLangs names differently.
 _NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
 
@@ -57,19 +61,11 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     sizes = _sizes(str(config["config_path"]), folder)
     try:
-        tokens, encoder = dict(sizes["token_embedder"]), dict(sizes["encoder"])
+        tokens, encoder = sizes["token_embedder"], sizes["encoder"]
         kinds = tokens["name"], encoder["name"]
         dims = tokens["word_dim"], tokens["char_dim"]
-        clips = encoder["cell_clip"], encoder["proj_clip"]
-        layers = {"n_layers": encoder["n_layers"], "dim": encoder["dim"]}
-        projection_dim = encoder["projection_dim"]
-        char_cnn = {
-            "activation": tokens["activation"],
-            "filters": tokens["filters"],
-            "n_highway": tokens["n_highway"],
-            "embedding": {"dim": tokens["char_dim"]},
-            "max_characters_per_token": tokens["max_characters_per_token"],
-        }
+        lstm = {name: encoder[name] for name in _LSTM}
+        char_cnn = {name: tokens[name] for name in _CHAR_CNN}
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(
             f"{folder}: its config of sizes is not as in ELMoForManyLangs ({error!r})"
@@ -80,14 +76,12 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
             f"{dims} of words and characters; only cnn and elmo with widths above 0 can be read"
         )
     return {
-        "lstm": {
-            **layers,
-            "projection_dim": projection_dim,
-            "cell_clip": clips[0],
-            "proj_clip": clips[1],
-            "use_skip_connections": True,
+        "lstm": {**lstm, "use_skip_connections": True},
+        "char_cnn": {
+            **char_cnn,
+            "embedding": {"dim": dims[1]},
+            "n_characters": len(read_dictionary(folder / "char.dic")),
         },
-        "char_cnn": {**char_cnn, "n_characters": len(read_dictionary(folder / "char.dic"))},
         "n_tokens_vocab": len(read_dictionary(folder / "word.dic")),
         "many_langs": {"word_dim": dims[0]},
         # ELMoForManyLangs begins with zeros, but carries the state from batch to batch.

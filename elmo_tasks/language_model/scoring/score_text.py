@@ -2,7 +2,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -79,18 +79,6 @@ def scores_of(
         yield score.by_word(*waiting.popleft())
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores a group of sentences, given the sentences before it that are its context."""
-
-    model: LanguageModel
-    settings: Settings
-
-    def __call__(self, group: tuple[list[list[str]], list[list[str]]]) -> list[Score]:
-        before, sentences = group
-        return list(scores_of(self.model, [*before, *sentences], self.settings, skip=len(before)))
-
-
 def scores_in_processes(
     model: LanguageModel,
     sentences: Iterator[list[str]],
@@ -108,9 +96,18 @@ def scores_in_processes(
             yield list(before), group
             before.extend(group)
 
-    done: Iterator[list[Score]] = in_processes(num_processes, Scores(model, settings), groups())
+    work = partial(_scores_of_group, model, settings)
+    done: Iterator[list[Score]] = in_processes(num_processes, work, groups())
     for scores in done:
         yield from scores
+
+
+def _scores_of_group(
+    model: LanguageModel, settings: Settings, group: tuple[list[list[str]], list[list[str]]]
+) -> list[Score]:
+    """Scores a group of sentences, given the sentences before it that are its context."""
+    before, sentences = group
+    return list(scores_of(model, [*before, *sentences], settings, skip=len(before)))
 
 
 def _tokens(index: int, score: Score) -> Iterator[dict[str, object]]:

@@ -75,10 +75,12 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """Serves the folder of the fixture; copies of its files are kept in `tmp_path`."""
+    """Serves the fixture's files and `bilm.zip`; what is fetched is kept in `cache`."""
+    served = Path(shutil.copytree(FIXTURE_FILES[0].parent, tmp_path / "served"))
+    shutil.make_archive(str(served / "bilm"), "zip", FIXTURE_FILES[0].parent)
     monkeypatch.setattr("allennlp.common.file_utils.CACHE_DIRECTORY", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    handler = functools.partial(QuietHandler, directory=str(FIXTURE_FILES[0].parent))
+    handler = functools.partial(QuietHandler, directory=str(served))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -88,15 +90,16 @@ def address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-def test_a_known_bilm_is_fetched_from_its_address(
+def test_a_known_bilm_is_fetched_from_its_address_even_beside_a_folder_of_its_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
 ) -> None:
     monkeypatch.setitem(KNOWN_BILMS, "original", f"{address}/weights.hdf5")
+    monkeypatch.chdir(tmp_path)
+    Path("original").mkdir()
     options = json.loads(FIXTURE_FILES[0].read_text())
 
-    bilm = make_bilm(options, "original")
-
-    assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
+    for bilm in (make_bilm(options, "original"), bilm_from_config("original")):
+        assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
     assert any((tmp_path / "cache").iterdir())
 
 
@@ -105,18 +108,6 @@ def test_an_address_without_a_file_is_refused(address: str) -> None:
         make_bilm(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")
     with pytest.raises(ConfigurationError, match="no file of options .*/nowhere.json"):
         make_bilm(f"{address}/nowhere.json", FIXTURE_FILES[1])
-
-
-def test_a_name_comes_before_a_folder_of_the_same_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
-) -> None:
-    monkeypatch.setitem(KNOWN_BILMS, "small", f"{address}/weights.hdf5")
-    monkeypatch.chdir(tmp_path)
-    Path("small").mkdir()
-
-    bilm = bilm_from_config("small")
-
-    assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
 
 
 def test_a_folder_of_the_home_may_be_given_with_a_tilde(
@@ -187,19 +178,12 @@ def test_a_zip_file_of_the_nlpl_repository_has_the_layers_of_its_files(
     assert_same_state(from_config, expected.layers.bilm)
 
 
-def test_a_zip_file_may_be_at_an_address(tmp_path: Path, address: str) -> None:
-    shutil.make_archive(str(tmp_path / "220"), "zip", FIXTURE_FILES[0].parent)
-    handler = functools.partial(QuietHandler, directory=str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-        opened = open_elmo(f"http://127.0.0.1:{server.server_port}/220.zip")
-        with pytest.raises(
-            ConfigurationError, match=r"there is no file of weights http.*/221\.zip"
-        ):
-            open_elmo(f"http://127.0.0.1:{server.server_port}/221.zip")
-        server.shutdown()
+def test_a_zip_file_may_be_at_an_address(address: str) -> None:
+    opened = open_elmo(f"{address}/bilm.zip")
 
     assert_same_state(opened.bilm, make_bilm(*FIXTURE_FILES))
+    with pytest.raises(ConfigurationError, match=r"there is no file of weights http.*/221\.zip"):
+        open_elmo(f"{address}/221.zip")
 
 
 def test_a_zip_file_of_something_else_is_refused(tmp_path: Path) -> None:

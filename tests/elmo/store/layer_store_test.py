@@ -1,24 +1,25 @@
 import copy
+import functools
 import os
 import pickle
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.store.layer_store import LayerStore
-from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
+from tests.helpers.bilm_examples import SENTENCE, ids_of, sentences
 from tests.helpers.reference_bilm import make_options, random_files
 from tests.helpers.stored_bilms import change, computed_by, fixture_bilm, moved
 
 BATCH = sentences(7, 3, 0, 12, 1)
-OTHER_BATCH = [SENTENCE, *BATCH[::-1], WORDS]
-ON_DISK_AND_NOT = pytest.mark.parametrize("on_disk", [False, True], ids=["memory", "disk"])
 
 
 @pytest.fixture()
@@ -26,73 +27,49 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "store")
 
 
-def assert_same(one: BiLmOutput, other: BiLmOutput) -> None:
-    torch.testing.assert_close(one.layers, other.layers, rtol=0, atol=0)
-    assert torch.equal(one.mask, other.mask)
-
-
 # Hits.
 
 
-@pytest.mark.parametrize("state", ["reset", "snapshot"])
-@ON_DISK_AND_NOT
-def test_a_hit_equals_the_computed_layers_bit_for_bit(path: str, on_disk: bool, state: str) -> None:
-    plain = fixture_bilm(state=state)(ids_of(BATCH))
-    store = LayerStore(path, "float32", 0) if on_disk else LayerStore(dtype="float32")
-    bilm = fixture_bilm(store, state=state)
-    computed = computed_by(bilm)
-
-    first, second = bilm(ids_of(BATCH)), bilm(ids_of(BATCH))
-
-    # The sentence without a token is not computed.
-    assert computed == [4]
-    torch.testing.assert_close(first.layers, plain.layers, rtol=0, atol=1e-6)
-    assert torch.equal(first.mask, plain.mask)
-    assert_same(second, first)
+@functools.cache
+def plain(state: str) -> BiLm:
+    return fixture_bilm(state=state)
 
 
-def test_a_hit_in_another_batch_equals_layers_that_are_computed_again(path: str) -> None:
-    fixture_bilm(LayerStore(path, "float32"))(ids_of(BATCH))
-    bilm = fixture_bilm(LayerStore(path, "float32"))
-    computed = computed_by(bilm)
+@settings(max_examples=40, deadline=None)
+@given(
+    batches=st.lists(st.lists(st.sampled_from(BATCH), min_size=1, max_size=4), max_size=4),
+    more_padding=st.integers(0, 2),
+    dtype=st.sampled_from(["float16", "float32"]),
+    kept=st.sampled_from(["in memory", "on disk", "in both"]),
+    state=st.sampled_from(["reset", "snapshot"]),
+)
+def test_layers_are_those_of_the_bilm_and_each_sentence_is_computed_once(
+    batches: list[list[list[str]]], more_padding: int, dtype: str, kept: str, state: str
+) -> None:
+    memory = 0 if kept == "on disk" else 1000
+    seen: dict[tuple[str, ...], torch.Tensor] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        store = LayerStore(None if kept == "in memory" else folder, dtype, memory)
+        bilm = fixture_bilm(store, state=state)
+        computed = computed_by(bilm)
+        for batch in batches:
+            layers, mask = bilm(ids_of(batch, more_padding))
 
-    output = bilm(ids_of(OTHER_BATCH, more_padding=2))
+            expected, expected_mask = plain(state)(ids_of(batch, more_padding))
+            assert layers.dtype == torch.float32 and torch.equal(mask, expected_mask)
+            if dtype == "float16":
+                # The layers are rounded when they are computed, too.
+                assert torch.equal(layers.half().float(), layers)
+            tolerance = 2**-10 if dtype == "float16" else 0
+            torch.testing.assert_close(layers, expected, rtol=tolerance, atol=1e-5)
+            for row, words in zip(layers, batch):
+                own = row[:, : len(words)].clone()
+                assert torch.equal(own, seen.setdefault(tuple(words), own))
+            # An entry does not change with the layers that were returned.
+            layers.fill_(torch.nan)
 
-    # Two sentences are new.
-    assert computed == [2]
-    plain = fixture_bilm()(ids_of(OTHER_BATCH, more_padding=2))
-    torch.testing.assert_close(output.layers, plain.layers, rtol=0, atol=1e-5)
-    assert torch.equal(output.mask, plain.mask)
-
-
-@ON_DISK_AND_NOT
-def test_layers_in_float16_are_rounded_when_they_are_computed_too(path: str, on_disk: bool) -> None:
-    bilm = fixture_bilm(LayerStore(path, memory=0) if on_disk else LayerStore())
-
-    first, second = bilm(ids_of(BATCH)), bilm(ids_of(BATCH))
-
-    assert_same(second, first)
-    assert first.layers.dtype == torch.float32
-    rounded = fixture_bilm()(ids_of(BATCH)).layers.half().float()
-    torch.testing.assert_close(first.layers, rounded, rtol=2**-10, atol=1e-6)
-
-
-def test_a_sentence_that_a_batch_has_twice_is_computed_once() -> None:
-    bilm = fixture_bilm(LayerStore())
-    computed = computed_by(bilm)
-
-    layers = bilm(ids_of([SENTENCE, ["It"], SENTENCE])).layers
-
-    assert computed == [2]
-    assert torch.equal(layers[0], layers[2])
-
-
-@pytest.mark.parametrize("shape", [(0, 5, 50), (2, 0, 50), (3, 4, 50)])
-def test_a_batch_of_padding_alone_gives_zeros(path: str, shape: tuple[int, ...]) -> None:
-    layers, mask = fixture_bilm(LayerStore(path))(torch.zeros(shape, dtype=torch.long))
-
-    assert layers.shape == (shape[0], 3, shape[1], 32)
-    assert not layers.any() and not mask.any()
+        assert bilm(torch.zeros(0, 5, 50, dtype=torch.long)).layers.shape == (0, 3, 5, 32)
+    assert sum(computed) == len([words for words in seen if words])
 
 
 def test_the_layers_in_memory_keep_to_their_bound() -> None:
@@ -126,7 +103,7 @@ def test_a_copy_of_a_bilm_has_a_store_in_the_same_folder(path: str, copied: Call
     other = copied(bilm)
 
     computed = computed_by(other)
-    assert_same(other(ids_of(BATCH)), first)
+    torch.testing.assert_close(other(ids_of(BATCH)), first, rtol=0, atol=0)
     assert computed == []
     assert (other.store.path, other.store.dtype, other.store.memory) == (path, "float32", 5)
 
@@ -190,9 +167,6 @@ def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
         shares = True
 
 
-# Processes.
-
-
 # Errors.
 
 
@@ -250,13 +224,3 @@ def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.Monke
     assert not any(store.lacks(bilm.source(), list(ids_of([SENTENCE]).short().numpy())))
     with pytest.raises(ConfigurationError, match="must be a folder, but ~/file is a file"):
         LayerStore("~/file")
-
-
-def test_changing_returned_layers_does_not_change_the_entries() -> None:
-    bilm = fixture_bilm(LayerStore(dtype="float32"))
-    first = bilm(ids_of(BATCH)).layers
-    kept = first.clone()
-
-    first.fill_(numpy.nan)
-
-    assert torch.equal(bilm(ids_of(BATCH)).layers, kept)
