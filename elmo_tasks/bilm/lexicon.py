@@ -10,7 +10,7 @@ from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 
 # The word that stands for all words outside a vocabulary.
-UNKNOWN = "<UNK>"
+UNKNOWN_WORD = "<UNK>"
 
 # The most bytes of a word: as many as its char ids hold.
 _WORD_BYTES = MAX_CHARACTERS - 2
@@ -35,8 +35,10 @@ class Lexicon(torch.nn.Module):
         """
         Sets the words. Raises `ConfigurationError` if `<UNK>` is missing, or the number is wrong.
         """
-        if UNKNOWN not in words:
-            raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for unknown words")
+        if UNKNOWN_WORD not in words:
+            raise ConfigurationError(
+                f"the vocabulary has no {UNKNOWN_WORD}, the word for unknown words"
+            )
         if len(words) != len(self.words):
             raise ConfigurationError(
                 f"the vocabulary has {len(words)} words, but the options ask for {len(self.words)}"
@@ -55,7 +57,7 @@ class Lexicon(torch.nn.Module):
         if self._rows is None:
             self._rows = {word: row for row, word in enumerate(_words(self.words))}
         rows = self._rows
-        unknown = rows.get(UNKNOWN.encode(), 0)
+        unknown = rows.get(UNKNOWN_WORD.encode(), 0)
         return torch.tensor([rows.get(word, unknown) for word in words], dtype=torch.long)
 
 

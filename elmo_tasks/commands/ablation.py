@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.ablation.ablation import run_ablation
     from elmo_tasks.analysis.ablation.report import text_of
     from elmo_tasks.analysis.ablation.run import Run
-    from elmo_tasks.analysis.ablation.settings import Settings, parse_change
+    from elmo_tasks.analysis.ablation.settings import AblationSettings, parse_change
     from elmo_tasks.common.lock import lock
     from elmo_tasks.common.package_data import config_folder
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
     root = Path(args.serialization_dir or Path("runs", "ablation", args.task))
     here = Path("training_configs")
     configs = (here if here.is_dir() else config_folder()) / args.task
-    settings = Settings(Path(args.configs or configs), changes, args.overrides)
+    settings = AblationSettings(Path(args.configs or configs), changes, args.overrides)
     runs = [
         Run(root, variant, seed, fraction)
         for variant in settings.choose(args.variants or [])

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
 
     given = [args.model] if args.against is None else [args.model, args.against]
     (name, *other), paths = zip(*name_archives(given).items())
-    judged, *others = [read_cases(open_archive(path), args.data) for path in paths]
+    compared, *others = [read_cases(open_archive(path), args.data) for path in paths]
     other_cases = [each.cases for each in others]
-    report = error_report(name, args.data, judged, args.top, *other, *other_cases)
+    report = error_report(name, args.data, compared, args.top, *other, *other_cases)
     deliver(args, markdown(report), report, lambda: draw_errors(report))

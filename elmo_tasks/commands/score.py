@@ -30,7 +30,7 @@ from elmo_tasks.common.errors import ConfigurationError
 if TYPE_CHECKING:
     from elmo_tasks.embed.corpus import Corpus
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
-    from elmo_tasks.language_model.scoring.score_text import Cut, Settings
+    from elmo_tasks.language_model.scoring.score_text import Cut, ScoreSettings
     from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 
 GOES_ON = "the same command goes on from here"
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.common.threads import one_thread
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
-    from elmo_tasks.language_model.scoring.score_text import Settings
+    from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 
     device = device_of(args)
     if args.processes > 1:
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> None:
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args, args.output) as corpus:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
-        settings = Settings(args.context, _cut(args), args.sums, args.jsonl)
+        settings = ScoreSettings(args.context, _cut(args), args.sums, args.jsonl)
         _score(args, corpus, model, settings, "-" if args.input_file == ["-"] else str(corpus))
 
 
@@ -114,7 +114,7 @@ def _score(
     args: argparse.Namespace,
     corpus: "Corpus",
     model: "LanguageModel",
-    settings: "Settings",
+    settings: "ScoreSettings",
     name: str,
 ) -> None:
     from elmo_tasks.language_model.scoring.score_file import ScoreFile

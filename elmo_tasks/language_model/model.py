@@ -11,7 +11,7 @@ from allennlp.nn.util import dist_reduce_sum
 from allennlp.training.metrics import Metric
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.lexicon import UNKNOWN
+from elmo_tasks.bilm.lexicon import UNKNOWN_WORD
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.fetch import local_path
@@ -236,4 +236,4 @@ def _words(vocab: Vocabulary) -> list[str]:
     """Returns the vocabulary of a biLM that reads words, in the order of the softmax's classes."""
     _, unknown, *words = vocab.get_index_to_token_vocabulary("tokens").values()
     assert unknown == vocab._oov_token
-    return [UNKNOWN, *words]
+    return [UNKNOWN_WORD, *words]

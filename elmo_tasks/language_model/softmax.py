@@ -6,7 +6,7 @@ from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 
 # The class of all unknown words.
-UNKNOWN = 0
+UNKNOWN_CLASS = 0
 
 # The largest 8-bit number in use.
 _LARGEST = 127
@@ -66,7 +66,7 @@ class Softmax:
         self.words = words
         self.weight, self.bias, self.scale = weight, bias, scale
         self.left_out = left_out
-        self._classes = {word: index for index, word in enumerate(words) if index != UNKNOWN}
+        self._classes = {word: index for index, word in enumerate(words) if index != UNKNOWN_CLASS}
         self._product = BlockedProduct(weight, bias, scale)
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
@@ -85,7 +85,7 @@ class Softmax:
         return Softmax(self.words[:num_classes], rounded, self.bias[:num_classes], scale, left_out)
 
     def classes(self, words: list[str]) -> list[int]:
-        return [self._classes.get(word, UNKNOWN) for word in words]
+        return [self._classes.get(word, UNKNOWN_CLASS) for word in words]
 
     def knows(self, word: str) -> bool:
         return word in self._classes
@@ -102,7 +102,7 @@ class Softmax:
             left_out = self.left_out.log_sums(h)
             total = torch.logaddexp(total, left_out)
             unknown = torch.logaddexp(target, left_out)
-            target = torch.where(classes == UNKNOWN, unknown, target)
+            target = torch.where(classes == UNKNOWN_CLASS, unknown, target)
         return target - total
 
     def distribution(self, h: torch.Tensor) -> torch.Tensor:
@@ -112,5 +112,7 @@ class Softmax:
         """
         logits = self._product.logits(h)
         if self.left_out is not None:
-            logits[:, UNKNOWN] = torch.logaddexp(logits[:, UNKNOWN], self.left_out.log_sums(h))
+            logits[:, UNKNOWN_CLASS] = torch.logaddexp(
+                logits[:, UNKNOWN_CLASS], self.left_out.log_sums(h)
+            )
         return logits.log_softmax(dim=1)

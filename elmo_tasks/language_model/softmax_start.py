@@ -11,7 +11,7 @@ from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.kernels.blocked_product import scaled
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
-from elmo_tasks.language_model.softmax import UNKNOWN, Softmax
+from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax
 from elmo_tasks.language_model.softmax_file import read_softmax
 
 logger = logging.getLogger(__name__)
@@ -61,12 +61,15 @@ def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int
     classes = torch.tensor(packed.classes(words), device=packed.bias.device)
     weight, bias = scaled(packed.weight, packed.scale).clone(), packed.bias.clone()
     if packed.left_out is not None:
-        biases = torch.stack([bias[UNKNOWN], packed.left_out.bias])
-        rows = torch.stack([weight[UNKNOWN], packed.left_out.mean])
-        weight[UNKNOWN], bias[UNKNOWN] = biases.softmax(dim=0) @ rows, biases.logsumexp(dim=0)
+        biases = torch.stack([bias[UNKNOWN_CLASS], packed.left_out.bias])
+        rows = torch.stack([weight[UNKNOWN_CLASS], packed.left_out.mean])
+        weight[UNKNOWN_CLASS], bias[UNKNOWN_CLASS] = (
+            biases.softmax(dim=0) @ rows,
+            biases.logsumexp(dim=0),
+        )
     # The vocabulary has at least AllenNLP's unknown word.
-    num_unknown = classes.tolist().count(UNKNOWN)
-    bias[UNKNOWN] -= math.log(num_unknown)
+    num_unknown = classes.tolist().count(UNKNOWN_CLASS)
+    bias[UNKNOWN_CLASS] -= math.log(num_unknown)
     with torch.no_grad():
         softmax.weight.copy_(weight[classes])
         softmax.bias.copy_(bias[classes].unsqueeze(1))

@@ -5,7 +5,7 @@ import torch
 from allennlp.data import Vocabulary
 from allennlp.training import TrainerCallback
 
-from elmo_tasks.bilm.lexicon import UNKNOWN, WordTable, words_of
+from elmo_tasks.bilm.lexicon import UNKNOWN_WORD, WordTable, words_of
 from elmo_tasks.common.processes import broadcast
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
@@ -102,7 +102,7 @@ class VectorStart(TrainerCallback):
 def begin_table(table: WordTable, fit: VectorFit) -> None:
     """Sets the row of each word of the file to the vector that a character CNN would learn."""
     rows = table.lexicon.rows(words_of(fit.char_ids))
-    known = rows != table.lexicon.rows([UNKNOWN.encode()])
+    known = rows != table.lexicon.rows([UNKNOWN_WORD.encode()])
     vectors = fit.vectors[fit.rows[known]].to(table.embedding)
     table.embedding.data[rows[known], : vectors.size(1)] = vectors
 

@@ -11,7 +11,7 @@ from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 logger = logging.getLogger(__name__)
 
 # The index of a label that the training data lacks. No model predicts it.
-UNKNOWN = -1
+UNKNOWN_LABEL = -1
 
 # The namespace of genres. AllenNLP adds no tokens for padding and unknown words to a namespace
 # whose name ends in "labels".
@@ -54,8 +54,8 @@ class KnownLabelsField(MultiLabelField):
 
 class GenreField(LabelField):
     """
-    The genre of a document. It is `UNKNOWN` if the document has no genre, or if the training data
-    lacks the genre.
+    The genre of a document. It is `UNKNOWN_LABEL` if the document has no genre, or if the training
+    data lacks the genre.
     """
 
     def __init__(self, genre: str | None) -> None:
@@ -67,7 +67,7 @@ class GenreField(LabelField):
 
     def index(self, vocab: Vocabulary) -> None:
         known = vocab.get_token_to_index_vocabulary(GENRES)
-        self._label_id = known.get(self.label, UNKNOWN)
+        self._label_id = known.get(self.label, UNKNOWN_LABEL)
 
 
 class TagsField(SequenceLabelField):
@@ -80,8 +80,8 @@ class TagsField(SequenceLabelField):
         each type that occurs, such as I-PER, even if no entity of the training data has three
         tokens. Without a scheme, any tag may follow any other.
     origin: The file and the line of the first tag. With it, a tag that the vocabulary lacks is an
-        error with file and line. By default such a tag is `UNKNOWN`, because data for validation
-        may have rare tags or roles that the training data lacks.
+        error with file and line. By default such a tag is `UNKNOWN_LABEL`, because data for
+        validation may have rare tags or roles that the training data lacks.
     """
 
     __slots__ = ["scheme", "origin"]
@@ -120,7 +120,7 @@ class TagsField(SequenceLabelField):
                     f"{tag}; it was trained on {self.scheme} tags of the types "
                     f"{', '.join(types) or '(none)'}"
                 )
-        self._indexed_labels = [known.get(tag, UNKNOWN) for tag in self.labels]  # type: ignore[misc]
+        self._indexed_labels = [known.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
 
 
 def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origin: str) -> None:

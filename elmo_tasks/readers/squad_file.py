@@ -10,7 +10,7 @@ from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.json_text import parse_json
 
 
-class Answer(NamedTuple):
+class GoldAnswer(NamedTuple):
     """
     An answer to a question: its text, and the offset of its first character in the passage
     (`answer_start`).
@@ -38,7 +38,7 @@ class Question(NamedTuple):
     id: str
     question: str
     passage: str
-    answers: list[Answer]
+    answers: list[GoldAnswer]
     is_impossible: bool
     path: str
 
@@ -128,7 +128,7 @@ def _questions(content: Any) -> Iterator[Question]:
                     question=_text(qa, "question", path),
                     passage=passage,
                     answers=[
-                        Answer(_get(each, "text", str, at), _get(each, "answer_start", int, at))
+                        GoldAnswer(_get(each, "text", str, at), _get(each, "answer_start", int, at))
                         for at, each in _list(qa, "answers", path, False)
                     ],
                     is_impossible="is_impossible" in qa and _get(qa, "is_impossible", bool, path),

@@ -20,7 +20,7 @@ from elmo_tasks.analysis.charts import (
 from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.analysis.neighbors.neighbors import title
 from tests.helpers.ablation_reports import FAILED, ROOT, report, result
-from tests.helpers.error_cases import CLASSIFIED, entities, judged
+from tests.helpers.error_cases import CLASSIFIED, compared_cases, entities
 from tests.helpers.neighbors_reports import neighbors_report
 
 PROBED = {
@@ -60,8 +60,8 @@ def fractions(task: str) -> dict[str, Any]:
 
 
 RUNS = [Run(ROOT, "both", 1, fraction) for fraction in (0.1, 1.0)]
-CLASSES = error_report("our $5 model", "dev.txt", judged(CLASSIFIED))
-ENTITIES = error_report("ours", "dev.txt", judged(entities(), "entities"))
+CLASSES = error_report("our $5 model", "dev.txt", compared_cases(CLASSIFIED))
+ENTITIES = error_report("ours", "dev.txt", compared_cases(entities(), "entities"))
 
 CHARTS: list[tuple[Callable[[Any], Figure], Any, list[str]]] = [
     (draw_mixes, MIXES, ["0.10", "0.70", "0.75", "own\ninput", "tokens", "LSTM 2"]),

@@ -98,7 +98,7 @@ def test_two_models_are_compared_and_the_files_are_written(
     assert chart.read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_cannot_be_judged_is_refused(archives: dict[str, Path], tmp_path: Path) -> None:
+def test_what_cannot_be_compared_is_refused(archives: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = classifier(tmp_path / "other")
     # SNLI marks pairs on which its annotators did not agree.

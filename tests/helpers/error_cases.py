@@ -1,8 +1,8 @@
 """Cases for error reports, worked by hand."""
 
 from elmo_tasks.analysis.errors.case import Case, Claim
-from elmo_tasks.analysis.errors.judges import CONFLATED, JUDGES, MISSED, RIGHT
-from elmo_tasks.analysis.errors.read_cases import Judged
+from elmo_tasks.analysis.errors.compare_answers import COMPARISONS, CONFLATED, MISSED, RIGHT
+from elmo_tasks.analysis.errors.read_cases import Compared
 
 
 def classified(
@@ -30,8 +30,8 @@ CLASSIFIED = [
 ]
 
 
-def judged(cases: list[Case] = CLASSIFIED, compared: str = "classes") -> Judged:
-    return Judged(compared, JUDGES[compared][0], cases)
+def compared_cases(cases: list[Case] = CLASSIFIED, compared: str = "classes") -> Compared:
+    return Compared(compared, COMPARISONS[compared][0], cases)
 
 
 def entities() -> list[Case]:

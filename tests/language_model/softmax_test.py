@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.softmax import UNKNOWN, LeftOut, Softmax
+from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, LeftOut, Softmax
 from tests.helpers.language_models import bounded, random_softmax
 
 
@@ -39,10 +39,10 @@ def test_words_that_are_left_out_give_the_unknown_class_their_probability(h: tor
     whole = probabilities(softmax, h)
     expected = torch.cat([whole[:, :1] + whole[:, 7:].sum(1, True), whole[:, 1:7]], dim=1)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
-    classes = torch.tensor([UNKNOWN, 1, 6, UNKNOWN, 2, 3])
+    classes = torch.tensor([UNKNOWN_CLASS, 1, 6, UNKNOWN_CLASS, 2, 3])
     of_classes = fewer.log_probs(h, classes).double().exp()
     torch.testing.assert_close(of_classes, expected[range(6), classes], rtol=1e-5, atol=1e-6)
-    assert fewer.classes(["the", "house", "<S>"]) == [4, UNKNOWN, 2]
+    assert fewer.classes(["the", "house", "<S>"]) == [4, UNKNOWN_CLASS, 2]
     assert fewer.knows("the") and not fewer.knows("house")
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from elmo_tasks.readers.label_fields import UNKNOWN
+from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
 from tests.helpers.task_models import Task
 
 
@@ -11,7 +11,7 @@ def test_a_tag_that_the_training_lacks_is_missed_and_adds_no_loss() -> None:
         logits = built.model(**tensors)["logits"]
     tags = logits.argmax(dim=-1)
     built.model.get_metrics(reset=True)
-    tags[0, 0] = UNKNOWN
+    tags[0, 0] = UNKNOWN_LABEL
 
     with torch.no_grad():
         loss = built.model(**{**tensors, "tags": tags})["loss"]

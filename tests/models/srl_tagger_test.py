@@ -3,7 +3,7 @@ import torch
 from allennlp.data import Batch, Token
 
 from elmo_tasks.readers.entities import Entity, read_entities
-from elmo_tasks.readers.label_fields import UNKNOWN
+from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
 from elmo_tasks.readers.srl import Predicate
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
@@ -57,7 +57,7 @@ def test_loss_is_the_mean_over_the_tokens_and_then_over_the_sentences(built: Bui
 
 def test_tags_that_the_vocabulary_lacks_have_no_part_in_the_loss(built: Built) -> None:
     tensors = built.tensors(built.instances[:2])
-    tensors["tags"][0, 2:] = UNKNOWN
+    tensors["tags"][0, 2:] = UNKNOWN_LABEL
 
     output = built.model(**tensors)
 

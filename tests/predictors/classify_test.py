@@ -61,9 +61,9 @@ def test_two_texts_are_asked_by_the_names_of_their_columns(tmp_path: Path) -> No
 
 
 def test_errors_are_those_of_classes_or_of_labels(archive: Archive, several: Archive) -> None:
-    judged = [read_cases(each, str(FIXTURE)) for each in (archive, several)]
+    compared = [read_cases(each, str(FIXTURE)) for each in (archive, several)]
 
-    one, more = (markdown(error_report("mine", "data", each)) for each in judged)
+    one, more = (markdown(error_report("mine", "data", each)) for each in compared)
 
     assert "## Which class is taken for which" in one and "10 cases; accuracy" in one
     assert "## Labels" in more and "10 cases; F1" in more

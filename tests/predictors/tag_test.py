@@ -22,12 +22,12 @@ def test_a_model_of_spans_is_one_of_entities(tmp_path: Path) -> None:
 
 def test_errors_are_shown_for_each_tag(tmp_path: Path) -> None:
     tags = load_archive(task_model(tmp_path, "tag", "baseline"))
-    judged = read_cases(tags, str(FIXTURE))
+    compared = read_cases(tags, str(FIXTURE))
 
-    report = error_report("mine", "data", judged)
+    report = error_report("mine", "data", compared)
     text = markdown(report)
 
-    right = sum(claim.is_right for case in judged.cases for claim in case.claims)
-    total = sum(case.num_tokens for case in judged.cases)
+    right = sum(claim.is_right for case in compared.cases for claim in case.claims)
+    total = sum(case.num_tokens for case in compared.cases)
     assert "## Tags" in text and "| NOUN  |" in text
     assert report["score"] == pytest.approx(right / total)

@@ -7,7 +7,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.coref import CorefReader
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.label_fields import GENRES, UNKNOWN
+from elmo_tasks.readers.label_fields import GENRES, UNKNOWN_LABEL
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers.reading import words
 
@@ -55,7 +55,7 @@ def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() ->
 
     assert vocab.get_token_to_index_vocabulary(GENRES) == {"nw": 0, "bc": 1}
     assert genres(instances, vocab) == [0, 1, 1, 0, 0]
-    assert found == [1, UNKNOWN, UNKNOWN]
+    assert found == [1, UNKNOWN_LABEL, UNKNOWN_LABEL]
     assert others[0]["metadata"].metadata == {"sentences": [["Yes"]], "speakers": [""]}
     assert genres(part, Vocabulary.from_instances(part)) == [-1, 0, 0, -1, -1]
 

@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.readers.squad_file import Answer, Passage, parse_squad, read_squad
+from elmo_tasks.readers.squad_file import GoldAnswer, Passage, parse_squad, read_squad
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "squad.json"
@@ -26,7 +26,7 @@ def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
     assert [each.id for each in questions[:2]] == ["harbour-1", "harbour-2"]
     assert len(questions) == 13
     assert questions[4].path == "data[0].paragraphs[1].qas[0]"
-    assert questions[4].answers[0] == Answer("1920", 7)
+    assert questions[4].answers[0] == GoldAnswer("1920", 7)
     assert all(answer.is_in(each.passage) for each in questions for answer in each.answers)
 
 

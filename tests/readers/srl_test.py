@@ -6,7 +6,7 @@ from allennlp.data import Batch, Instance, Token, Vocabulary
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.label_fields import UNKNOWN
+from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
 from elmo_tasks.readers.predicate_field import PredicateWords
 from elmo_tasks.readers.srl import Predicate, SrlReader, SrlSentence, read_srl
 from tests.helpers.reading import words, written
@@ -197,7 +197,7 @@ def test_role_that_the_training_data_has_not_is_logged_once_and_has_no_index(
     batch.index_instances(vocab)
 
     tags = batch.as_tensor_dict()["tags"]
-    assert (tags == UNKNOWN).tolist() == [[False, False, True], [True, False, False]]
+    assert (tags == UNKNOWN_LABEL).tolist() == [[False, False, True], [True, False, False]]
     names = vocab.get_index_to_token_vocabulary("labels")
     assert [names[tag] for tag in tags[0, :2].tolist()] == ["B-A0", "B-V"]
     warnings = [record.message for record in caplog.records if "AM-NEW" in record.message]

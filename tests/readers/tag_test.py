@@ -6,7 +6,7 @@ from allennlp.data import Batch, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
 
 from elmo_tasks.readers.entities import read_entities
-from elmo_tasks.readers.label_fields import UNKNOWN
+from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
 from elmo_tasks.readers.tag import TagReader
 from tests.helpers.reading import words, written
 
@@ -29,7 +29,7 @@ def test_a_tag_that_the_training_lacks_has_an_index_that_no_model_predicts() -> 
     known = vocab.get_token_to_index_vocabulary("labels")
     tags = instances[1]["tags"].as_tensor(instances[1]["tags"].get_padding_lengths()).tolist()
     expected = "PRON VERB ADP DET NOUN PUNCT".split()
-    assert tags == [known.get(tag, UNKNOWN) for tag in expected] and tags[0] == UNKNOWN
+    assert tags == [known.get(tag, UNKNOWN_LABEL) for tag in expected] and tags[0] == UNKNOWN_LABEL
 
 
 def test_spans_are_learnt_in_BIOUL_whatever_the_file_has() -> None:

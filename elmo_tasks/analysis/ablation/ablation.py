@@ -16,7 +16,7 @@ from elmo_tasks.analysis.ablation.report import (
     text_of,
 )
 from elmo_tasks.analysis.ablation.run import Run, failed, find_metric, read_result
-from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
+from elmo_tasks.analysis.ablation.settings import AblationSettings, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
 from elmo_tasks.analysis.charts import draw_ablation
 from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
@@ -25,7 +25,7 @@ from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 def run_ablation(
     task: str,
     runs: Sequence[Run],
-    settings: Settings,
+    settings: AblationSettings,
     jobs: int = 1,
     packages: Sequence[str] = (),
 ) -> Report:

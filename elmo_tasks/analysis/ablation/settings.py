@@ -18,7 +18,7 @@ from elmo_tasks.in_allennlp.config_names import configs_by_name, read_config
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 
 
-class Settings(NamedTuple):
+class AblationSettings(NamedTuple):
     """
     The settings that the runs of an ablation are trained with.
 

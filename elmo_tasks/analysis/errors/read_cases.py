@@ -10,16 +10,16 @@ from allennlp.predictors import Predictor
 from tqdm import tqdm
 
 from elmo_tasks.analysis.errors.case import Case
-from elmo_tasks.analysis.errors.judges import JUDGES
+from elmo_tasks.analysis.errors.compare_answers import COMPARISONS
 from elmo_tasks.common.errors import ConfigurationError
 
 # Number of instances that a predictor gets at a time.
 _GROUP = 32
 
 
-class Judged(NamedTuple):
+class Compared(NamedTuple):
     """
-    The cases of a data set. `kind` is a key of `JUDGES`, and `metric` the name of the score.
+    The cases of a data set. `kind` is a key of `COMPARISONS`, and `metric` the name of the score.
     Reports show the classes in the order of `classes`.
     """
 
@@ -29,7 +29,7 @@ class Judged(NamedTuple):
     classes: Sequence[str | None] = ()
 
 
-def read_cases(archive: Archive, data: str) -> Judged:
+def read_cases(archive: Archive, data: str) -> Compared:
     """
     Predicts every instance of a data set, and compares the answers with the data.
 
@@ -44,7 +44,7 @@ def read_cases(archive: Archive, data: str) -> Judged:
             "elmo-tasks errors compares the answers of the tasks of elmo_tasks, but the model is a "
             f"{type(archive.model).__name__}, whose predictor is {archive.model.default_predictor}"
         )
-    metric, judge = JUDGES[task.compared]
+    metric, compare = COMPARISONS[task.compared]
     vocab = archive.model.vocab
     instances = list(predictor._dataset_reader.read(data))
     if not instances:
@@ -54,10 +54,10 @@ def read_cases(archive: Archive, data: str) -> Judged:
         for group in lazy_groups_of(instances, _GROUP):
             for instance, answer in zip(group, predictor.predict_batch_instance(group)):
                 num_tokens, num_unknown = _count(instance, vocab)
-                case = judge(instance, answer)
+                case = compare(instance, answer)
                 cases.append(case._replace(num_tokens=num_tokens, num_unknown=num_unknown))
             progress.update(len(group))
-    return Judged(task.compared, metric, cases, task.classes)
+    return Compared(task.compared, metric, cases, task.classes)
 
 
 def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:

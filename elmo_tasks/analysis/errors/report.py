@@ -5,9 +5,9 @@ from typing import Any
 import numpy
 
 from elmo_tasks.analysis.errors.case import Case, score_of
+from elmo_tasks.analysis.errors.compare_answers import KINDS
 from elmo_tasks.analysis.errors.comparison import compare
-from elmo_tasks.analysis.errors.judges import KINDS
-from elmo_tasks.analysis.errors.read_cases import Judged
+from elmo_tasks.analysis.errors.read_cases import Compared
 
 # The groups by share of unknown words end at these shares.
 _SHARES = (0.0, 0.1, 0.2, 1.0)
@@ -18,7 +18,7 @@ _NUM_BINS = 10
 def error_report(
     model: str,
     data: str,
-    judged: Judged,
+    compared: Compared,
     num_mistakes: int = 10,
     other: str | None = None,
     other_cases: Sequence[Case] = (),
@@ -33,7 +33,7 @@ def error_report(
         model beats the other.
     other, other_cases: The name of a second model, and its cases in the same order.
     """
-    kind, metric, cases, classes = judged
+    kind, metric, cases, classes = compared
     report: dict[str, Any] = {
         "model": model,
         "data": data,

@@ -14,7 +14,7 @@ from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.option_values import MAX_WORDS
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.files.vocabulary import vocabulary_lines
-from elmo_tasks.bilm.lexicon import UNKNOWN
+from elmo_tasks.bilm.lexicon import UNKNOWN_WORD
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
@@ -49,7 +49,7 @@ _LSTM = ("n_layers", "dim", "projection_dim", "cell_clip", "proj_clip")
 _CHAR_CNN = ("activation", "filters", "n_highway", "max_characters_per_token")
 
 # Our names for the entries that ELMoForManyLangs names differently.
-_NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
+_NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN_WORD}
 
 
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def read_dictionary(path: Path) -> list[str]:
         raise ConfigurationError(f"the dictionary cannot be read: {error}") from error
     if sorted(entries) != list(range(len(entries))):
         raise ConfigurationError(f"{path}: the numbers of its entries are not 0, 1, 2, ...")
-    missing = {BEGIN_TOKEN, END_TOKEN, UNKNOWN, "<pad>"} - set(entries.values())
+    missing = {BEGIN_TOKEN, END_TOKEN, UNKNOWN_WORD, "<pad>"} - set(entries.values())
     if path.name == "char.dic":
         missing |= {"<bow>", "<eow>"} - set(entries.values())
     if missing:
         theirs = {name: entry for entry, name in _NAMES.items()}
-        lacking = ", ".join(sorted(theirs.get(name, name) for name in missing))
-        raise ConfigurationError(f"{path} lacks the entries {lacking}")
+        names = ", ".join(sorted(theirs.get(name, name) for name in missing))
+        raise ConfigurationError(f"{path} lacks the entries {names}")
     return [entries[number] for number in range(len(entries))]
 
 

@@ -55,7 +55,7 @@ def fill_store(
     missing: list[int] = []
     for group in groups_of(distinct.values(), _GROUP):
         lacks = store.lacks(bilm.source(), [texts[index] for index in group])
-        missing += [index for index, lacking in zip(group, lacks) if lacking]
+        missing += [index for index, is_missing in zip(group, lacks) if is_missing]
     print(f"{len(distinct):,} sentences, of which {store.path} lacks {len(missing):,}")
     lengths = [len(texts[index]) for index in missing]
     batches = [

@@ -12,7 +12,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
 from elmo_tasks.language_model.scoring.scorer import Reader, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
-from elmo_tasks.language_model.softmax import UNKNOWN, Softmax
+from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax
 
 # A sentence is a list of tokens, or a string that is cut at its blanks.
@@ -163,7 +163,7 @@ class LanguageModel:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         generator = torch.Generator().manual_seed(seed)
         # The boundary is never drawn, nor the class of unknown words, which is no word.
-        barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN]
+        barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN_CLASS]
         words = tokens_of(prefix)
         unread, state = [BEGIN_TOKEN, *words], None
         while len(words) < max_tokens:
@@ -188,7 +188,7 @@ class LanguageModel:
                 f"k must be from 1 to {num_words}, the number of the softmax's words, not {k}"
             )
         of_words = log_probs.clone()
-        of_words[UNKNOWN] = -torch.inf
+        of_words[UNKNOWN_CLASS] = -torch.inf
         best, classes = of_words.topk(k)
         return [
             (self.softmax.words[index], probability)

@@ -29,7 +29,7 @@ SUMS = (
 Cut = Callable[[str], list[str]]
 
 
-class Settings(NamedTuple):
+class ScoreSettings(NamedTuple):
     """
     How a text is scored and written.
 
@@ -59,7 +59,7 @@ class Settings(NamedTuple):
 
 
 def scores_of(
-    model: LanguageModel, sentences: Iterable[list[str]], settings: Settings, skip: int = 0
+    model: LanguageModel, sentences: Iterable[list[str]], settings: ScoreSettings, skip: int = 0
 ) -> Iterator[Score]:
     """Yields the score of each sentence after the first `skip`, or, with a cut, of its words."""
     if settings.cut is None:
@@ -82,7 +82,7 @@ def scores_of(
 def scores_in_processes(
     model: LanguageModel,
     sentences: Iterator[list[str]],
-    settings: Settings,
+    settings: ScoreSettings,
     num_processes: int,
     skip: int = 0,
 ) -> Iterator[Score]:
@@ -103,7 +103,7 @@ def scores_in_processes(
 
 
 def _scores_of_group(
-    model: LanguageModel, settings: Settings, group: tuple[list[list[str]], list[list[str]]]
+    model: LanguageModel, settings: ScoreSettings, group: tuple[list[list[str]], list[list[str]]]
 ) -> list[Score]:
     """Scores a group of sentences, given the sentences before it that are its context."""
     before, sentences = group

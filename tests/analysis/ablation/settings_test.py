@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
+from elmo_tasks.analysis.ablation.settings import (
+    AblationSettings,
+    parse_change,
+    refuse_other_settings,
+)
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.from_config import with_options
 
@@ -36,7 +40,7 @@ def configs(tmp_path: Path) -> Path:
 
 def evaluate(configs: Path, variant: str = "base", fraction: float = 1.0, **changes) -> Any:
     run = Run(configs.parent / "runs", variant, 7, fraction)
-    return Settings(configs, changes).evaluate(run)
+    return AblationSettings(configs, changes).evaluate(run)
 
 
 def test_a_run_is_its_variant_with_the_seed_and_all_that_follows_from_changes(
@@ -93,7 +97,7 @@ def test_a_fraction_has_as_many_updates_as_the_whole(
 
 def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) -> None:
     overrides = '{"dataset_reader.new": 2, "trainer.num_epochs": 2, "trainer.patience": null}'
-    settings = Settings(configs, {}, overrides)
+    settings = AblationSettings(configs, {}, overrides)
 
     config = settings.evaluate(Run(configs, "base", 1, 0.5))
 

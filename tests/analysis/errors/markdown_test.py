@@ -5,11 +5,11 @@ import pytest
 from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.report import error_report
-from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged, links
+from tests.helpers.error_cases import CLASSIFIED, classified, compared_cases, entities, links
 
 
 def shown(cases: list[Case], compared: str = "classes", *other: Any) -> str:
-    return markdown(error_report("ours", "dev.txt", judged(cases, compared), 10, *other))
+    return markdown(error_report("ours", "dev.txt", compared_cases(cases, compared), 10, *other))
 
 
 def cells(text: str, first: str) -> list[list[str]]:

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from elmo_tasks.analysis.errors.report import error_report
-from tests.helpers.error_cases import classified, judged
+from tests.helpers.error_cases import classified, compared_cases
 
-REPORT = error_report("ours", "dev.txt", judged(), num_mistakes=2)
+REPORT = error_report("ours", "dev.txt", compared_cases(), num_mistakes=2)
 
 
 def rows(part: list[dict[str, Any]]) -> list[tuple]:
@@ -15,7 +15,7 @@ def rows(part: list[dict[str, Any]]) -> list[tuple]:
 def test_classes_have_the_order_of_their_task() -> None:
     cases = [classified("positive", "neutral"), classified("negative", "very positive")]
 
-    confusion = error_report("", "", judged(cases))["confusion"]
+    confusion = error_report("", "", compared_cases(cases))["confusion"]
 
     assert list(confusion) == ["negative", "neutral", "positive", "very positive"]
 
@@ -31,7 +31,7 @@ def test_lengths_are_cut_at_their_quartiles() -> None:
 
 
 def test_all_of_one_length_are_one_group() -> None:
-    report = error_report("", "", judged([classified("a", "a"), classified("a", "b")]))
+    report = error_report("", "", compared_cases([classified("a", "a"), classified("a", "b")]))
 
     assert rows(report["by_length"]) == [("5", 2, 0.5)]
 

@@ -1,4 +1,4 @@
-"""Semantic roles and coreference, whose answers are judged in several steps."""
+"""Semantic roles and coreference, whose answers are compared in several steps."""
 
 from random import Random
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from allennlp.data import Token
 
 from elmo_tasks.analysis.errors.case import score_of, scores_of
-from elmo_tasks.analysis.errors.judges import JUDGES
+from elmo_tasks.analysis.errors.compare_answers import COMPARISONS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import CorefMetric
 from elmo_tasks.metrics.srl import SrlMetric
@@ -32,7 +32,7 @@ ANN, BEA, ROME, SHE, CITY, IT, SHE_SAID = (
 )
 
 
-def judge_roles(
+def compare_roles(
     predicted: list[tuple[str, int, int, float]], expected: list[tuple[str, int, int]] | None
 ) -> Any:
     words = "The storm broke , they say , two windows".split()
@@ -44,13 +44,13 @@ def judge_roles(
         for role, start, end, confidence in predicted
     ]
     answer = {"tokens": words, "predicates": [{"text": "broke", "index": 2, "roles": roles}]}
-    return JUDGES["roles"][1](instance, answer)
+    return COMPARISONS["roles"][1](instance, answer)
 
 
-def judge_links(
+def compare_links(
     predicted: list[list[tuple[int, int]]], expected: list[list[tuple[int, int]]] | None
 ) -> Any:
-    """Judges clusters in which each mention refers to the one before it."""
+    """Compares clusters in which each mention refers to the one before it."""
     words = [word for sentence in SENTENCES for word in sentence]
     sentence_of = [index for index, sentence in enumerate(SENTENCES) for _ in sentence]
     clusters = [
@@ -67,13 +67,13 @@ def judge_links(
         for cluster in predicted
     ]
     instance = CorefReader().text_to_instance(SENTENCES, clusters=expected)
-    return JUDGES["links"][1](instance, {"sentences": SENTENCES, "clusters": clusters})
+    return COMPARISONS["links"][1](instance, {"sentences": SENTENCES, "clusters": clusters})
 
 
 def test_a_role_is_right_with_all_its_parts_and_the_predicate_does_not_count() -> None:
     expected = [("ARG0", 0, 2), ("V", 2, 3), ("ARG1", 7, 8), ("C-ARG1", 8, 9)]
 
-    case = judge_roles(
+    case = compare_roles(
         [("ARG0", 0, 2, 0.9), ("V", 2, 3, 1.0), ("ARG1", 7, 8, 0.8), ("C-ARG1", 8, 9, 0.6)],
         expected,
     )
@@ -86,7 +86,7 @@ def test_a_role_is_right_with_all_its_parts_and_the_predicate_does_not_count() -
 
 
 def test_a_wrong_role_is_shown_beside_those_that_it_overlaps() -> None:
-    case = judge_roles(
+    case = compare_roles(
         [("ARG1", 0, 2, 0.5), ("ARGM-DIS", 3, 6, 0.4)], [("ARG0", 0, 2), ("ARG1", 7, 9)]
     )
 
@@ -110,7 +110,7 @@ def test_the_score_of_roles_is_that_of_the_metric() -> None:
             for _ in range(2)
         )
         metric([predicted], [expected])
-        cases.append(judge_roles([(*span, 0.5) for span in predicted], expected))
+        cases.append(compare_roles([(*span, 0.5) for span in predicted], expected))
 
     assert score_of(cases) == pytest.approx(metric.get_metric()["f1-measure-overall"])
     assert 0 < score_of(cases) < 1
@@ -173,7 +173,7 @@ def test_each_link_has_a_kind(
 ) -> None:
     metric, expected = CorefMetric(), [[ANN, SHE, SHE_SAID], [ROME, CITY, IT]]
 
-    case = judge_links(predicted, expected)
+    case = compare_links(predicted, expected)
 
     assert case.predicted == kinds
     assert case.expected == ["She → Ann", "she → She", "the city → Rome", "It → the city"]
@@ -188,7 +188,7 @@ def test_each_link_has_a_kind(
 
 
 def test_a_document_without_clusters_is_no_mistake() -> None:
-    case = judge_links([], [])
+    case = compare_links([], [])
 
     assert case.score == 1
     assert not case.claims and not case.expected and not case.predicted
@@ -196,6 +196,6 @@ def test_a_document_without_clusters_is_no_mistake() -> None:
 
 def test_data_without_right_answers_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="the data has no gold answers"):
-        judge_roles([], None)
+        compare_roles([], None)
     with pytest.raises(ConfigurationError, match="the data has no gold answers"):
-        judge_links([], None)
+        compare_links([], None)

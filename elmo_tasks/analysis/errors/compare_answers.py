@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from allennlp.data.fields import TextField
 
@@ -15,8 +16,6 @@ from elmo_tasks.metrics.srl import Argument, arguments
 from elmo_tasks.readers.coref_file import Span
 from elmo_tasks.readers.entities import read_entities
 
-Answer = dict[str, Any]
-
 # The first three are kinds of predicted links. The last two are kinds of missed gold links.
 RIGHT = "right"
 CONFLATED = "wrong: joins two clusters"
@@ -26,17 +25,17 @@ DIVIDED = "missing: mention begins a cluster"
 KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 
 
-def _judge_class(instance: Instance, answer: Answer) -> Case:
-    return _judge_choice(instance, answer, [_field(instance, "label").label], [answer["label"]])
+def _compare_class(instance: Instance, answer: JsonDict) -> Case:
+    return _compare_choice(instance, answer, [_field(instance, "label").label], [answer["label"]])
 
 
-def _judge_labels(instance: Instance, answer: Answer) -> Case:
-    """Judges the labels of a text that may have several labels."""
-    return _judge_choice(instance, answer, _field(instance, "label").labels, answer["labels"])
+def _compare_labels(instance: Instance, answer: JsonDict) -> Case:
+    """Compares the labels of a text that may have several labels."""
+    return _compare_choice(instance, answer, _field(instance, "label").labels, answer["labels"])
 
 
-def _judge_choice(
-    instance: Instance, answer: Answer, labels: Sequence[str | int], predicted: list[str]
+def _compare_choice(
+    instance: Instance, answer: JsonDict, labels: Sequence[str | int], predicted: list[str]
 ) -> Case:
     expected = list(map(str, labels))
     gold = "; ".join(expected) or "nothing"
@@ -46,7 +45,7 @@ def _judge_choice(
     return Case(_text(instance), _counts(claims, expected), claims, expected, predicted)
 
 
-def _judge_tags(instance: Instance, answer: Answer) -> Case:
+def _compare_tags(instance: Instance, answer: JsonDict) -> Case:
     words, predicted = answer["tokens"], answer["tags"]
     expected = list(_field(instance, "tags").labels)
     claims = [
@@ -58,18 +57,18 @@ def _judge_tags(instance: Instance, answer: Answer) -> Case:
     return Case(" ".join(words), _counts(claims, expected), claims, expected, predicted)
 
 
-def _judge_entities(instance: Instance, answer: Answer) -> Case:
+def _compare_entities(instance: Instance, answer: JsonDict) -> Case:
     words = answer["tokens"]
     tags = _field(instance, "tags")
     expected = [_one_part(*entity) for entity in read_entities(tags.labels, tags.scheme)]
     predicted = {
         _one_part(each["type"], *each["tokens"]): each["confidence"] for each in answer["entities"]
     }
-    return _judge_spans(" ".join(words), words, predicted, expected)
+    return _compare_spans(" ".join(words), words, predicted, expected)
 
 
-def _judge_roles(instance: Instance, answer: Answer) -> Case:
-    """Judges one predicate. The confidence of an argument is that of its least confident part."""
+def _compare_roles(instance: Instance, answer: JsonDict) -> Case:
+    """Compares one predicate. The confidence of an argument is that of its least confident part."""
     words, (predicate,) = answer["tokens"], answer["predicates"]
     expected = arguments(_metadata(instance, "arguments"))
     spans = {(each["role"], *each["tokens"]): each["confidence"] for each in predicate["roles"]}
@@ -78,13 +77,13 @@ def _judge_roles(instance: Instance, answer: Answer) -> Case:
         (role, parts): min(confidences[part] for part in parts) for role, parts in arguments(spans)
     }
     text = f"{predicate['text']}: {' '.join(words)}"
-    return _judge_spans(text, words, predicted, expected)
+    return _compare_spans(text, words, predicted, expected)
 
 
-def _judge_spans(
+def _compare_spans(
     text: str, words: list[str], predicted: Mapping[Argument, float], expected: list[Argument]
 ) -> Case:
-    """Judges labelled spans, given the confidence in each predicted span."""
+    """Compares labelled spans, given the confidence in each predicted span."""
     claims = []
     for span, confidence in predicted.items():
         beside = [each for each in expected if _overlap(each, span)]
@@ -94,7 +93,7 @@ def _judge_spans(
     return Case(text, _counts(claims, expected), claims, of_expected, of_predicted)
 
 
-def _judge_answer(instance: Instance, answer: Answer) -> Case:
+def _compare_answer(instance: Instance, answer: JsonDict) -> Case:
     expected, predicted = _metadata(instance, "answers"), answer["answer"]
     is_right = any(exact_match(predicted, each) for each in expected)
     claim = Claim(predicted, " or ".join(dict.fromkeys(expected)), answer["probability"], is_right)
@@ -103,7 +102,7 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
     return Case(text, [(score, 1, score, 1)], [claim], list(expected), [predicted])
 
 
-def _judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
+def _compare_links(instance: Instance, answer: JsonDict) -> Case:
     """
     Compares predicted and gold clusters link by link. A gold mention links to the previous mention
     in its cluster. The score is the mean F1 of `CorefMetric`.
@@ -144,14 +143,14 @@ def _judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
 
 # The name of the score, and the function that compares, by what a predictor's `Task` says is
 # compared.
-JUDGES: dict[str, tuple[str, Callable[[Instance, Answer], Case]]] = {
-    "classes": ("accuracy", _judge_class),
-    "labels": ("F1", _judge_labels),
-    "tags": ("accuracy", _judge_tags),
-    "entities": ("F1", _judge_entities),
-    "answers": ("F1", _judge_answer),
-    "roles": ("F1", _judge_roles),
-    "links": ("mean F1", _judge_links),
+COMPARISONS: dict[str, tuple[str, Callable[[Instance, JsonDict], Case]]] = {
+    "classes": ("accuracy", _compare_class),
+    "labels": ("F1", _compare_labels),
+    "tags": ("accuracy", _compare_tags),
+    "entities": ("F1", _compare_entities),
+    "answers": ("F1", _compare_answer),
+    "roles": ("F1", _compare_roles),
+    "links": ("mean F1", _compare_links),
 }
 
 
