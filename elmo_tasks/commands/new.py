@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> None:
 
     if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
         registration.register()
-        from elmo_tasks.own_data.first_look import look
+        from elmo_tasks.own_data.inspect_data import inspect_data
 
-        config, found = look(args)
+        config, found = inspect_data(args)
         _refuse_existing(config, args.force)
         found.write()
         for line in (*found.lines, *found.notes):

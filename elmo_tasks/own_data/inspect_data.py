@@ -1,4 +1,4 @@
-"""Looks at a file of data, and chooses what a first training on it needs."""
+"""Inspects a file of data, and chooses what a first training on it needs."""
 
 import argparse
 import shutil
@@ -52,7 +52,7 @@ class Found(NamedTuple):
             write_whole(path, text)
 
 
-def look(args: argparse.Namespace) -> tuple[Path, Found]:
+def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     """
     Returns the path for a config that trains on a file of data, and what was found in it. Raises
     `ConfigurationError` if the file has no fitting columns or too few rows, or the folder of the
