@@ -1,0 +1,62 @@
+import json
+import random
+from pathlib import Path
+
+from elmo_tasks.readers.coref_file import read_coref
+from scripts.everyday_data import negate, recase, shorten
+
+SENTENCE = "Ada\tNNP\tO\nleft\tVBD\tO\n\n"
+
+
+def test_a_tenth_of_the_sentences_is_in_capitals_or_lower_case_and_tags_stay() -> None:
+    text = "#begin document (a); part 000\n" + 1000 * SENTENCE
+
+    changed = recase(text, random.Random(1), word=0)
+
+    head, *sentences = changed.split("\n", 1)[1].split("\n\n")
+    upper, lower = (
+        sentences.count(each[:-2])
+        for each in (
+            SENTENCE.replace("Ada\t", "ADA\t").replace("left", "LEFT"),
+            SENTENCE.replace("Ada", "ada"),
+        )
+    )
+    assert changed.startswith("#begin document (a); part 000\n") and head == SENTENCE[:-2]
+    assert 30 < upper < 70 and 30 < lower < 70
+    assert sentences.count(SENTENCE[:-2]) + upper + lower == 999
+
+
+def test_short_documents_have_the_same_sentences_and_mentions(tmp_path: Path) -> None:
+    sentence = "d\t0\t0\tShe\tPRP\t*\t-\t-\t-\t-\t*\t(0)\n"
+    text = "".join(
+        f"#begin document (d{number}); part 000\n"
+        + "\n".join(20 * [sentence])
+        + "\n#end document\n"
+        for number in range(40)
+    )
+    path = tmp_path / "short.conll"
+    path.write_text(shorten(text, random.Random(1)), encoding="utf-8")
+
+    documents = list(read_coref(path))
+
+    lengths = [len(each.sentences) for each in documents]
+    assert sum(lengths) == 800 and set(lengths) <= {*range(1, 9), 20}
+    assert 20 < lengths.count(20) < 40
+    assert all(len(each.clusters[0]) == len(each.sentences) for each in documents)
+
+
+def test_the_negation_of_a_contradiction_is_entailed() -> None:
+    rows = [
+        {"sentence1": "A man sleeps.", "sentence2": "A man is awake.", "gold_label": label}
+        for label in ("contradiction", "entailment", "neutral")
+    ]
+
+    changed = negate("".join(f"{json.dumps(row)}\n" for row in rows), random.Random(1))
+
+    pairs = {tuple(json.loads(line).values()) for line in changed.splitlines()}
+    assert {tuple(row.values()) for row in rows} <= pairs
+    negated = "A man is not awake."
+    assert {label for _, each, label in pairs if each == negated} >= {"entailment", "contradiction"}
+    assert ("A man is awake.", "A man is sleeping.", "contradiction") in pairs
+    assert ("A man is awake.", "A man is not sleeping.", "entailment") in pairs
+    assert ("A man sleeps.", negated, "neutral") in pairs
