@@ -152,10 +152,7 @@ def training(size: str, arguments: argparse.Namespace) -> list[Row]:
 
 
 def trainer(
-    size: str,
-    in_bfloat16: bool,
-    batches: list[tuple[torch.Tensor, torch.Tensor]],
-    num_samples: int,
+    size: str, in_bfloat16: bool, batches: list[tuple[torch.Tensor, torch.Tensor]], num_samples: int
 ) -> Callable[[], None]:
     """Returns a function that makes a step for each batch: char ids and word ids."""
     device = batches[0][0].device

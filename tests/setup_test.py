@@ -24,9 +24,7 @@ def filled(tmp_path: Path) -> dict[str, Any]:
     return runpy.run_path(str(tmp_path / "setup.py"))
 
 
-def test_the_address_gives_an_index_its_links_and_pictures(
-    filled: dict[str, Any],
-) -> None:
+def test_the_address_gives_an_index_its_links_and_pictures(filled: dict[str, Any]) -> None:
     tag = f"v{__version__}"
 
     shown = filled["away_from_home"](filled["README"])

@@ -41,11 +41,7 @@ class Elmo(torch.nn.Module):
 
     @classmethod
     def from_pretrained(
-        cls,
-        name: Source,
-        num_mixes: int = 1,
-        requires_grad: bool = False,
-        **mix: Any,
+        cls, name: Source, num_mixes: int = 1, requires_grad: bool = False, **mix: Any
     ) -> "Elmo":
         """
         Makes the module from a pre-trained biLM and new mixes.

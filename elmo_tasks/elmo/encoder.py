@@ -14,13 +14,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, write_mix
 from elmo_tasks.elmo.opening import open_elmo
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.elmo.tokens import (
-    Sentence,
-    Tokenizer,
-    cut_to_lengths,
-    tokenize,
-    without_padding,
-)
+from elmo_tasks.elmo.tokens import Sentence, Tokenizer, cut_to_lengths, tokenize, without_padding
 from elmo_tasks.kernels.threads import operator_threads
 
 # Seconds before a progress bar appears.

@@ -49,11 +49,7 @@ class BidirectionalAttention(torch.nn.Module):
         return 4 * self.score.product.size(1)
 
     def forward(
-        self,
-        p: torch.Tensor,
-        q: torch.Tensor,
-        p_mask: torch.Tensor,
-        q_mask: torch.Tensor,
+        self, p: torch.Tensor, q: torch.Tensor, p_mask: torch.Tensor, q_mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """
         # Parameters

@@ -135,11 +135,7 @@ class LstmSteps(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        gates: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
-        steps: Steps,
+        ctx: Any, gates: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, steps: Steps
     ) -> torch.Tensor:
         dim = weight.size(1)
         weight = _swapped(weight, 0)

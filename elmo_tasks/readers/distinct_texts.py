@@ -52,9 +52,7 @@ class DistinctTexts(Sequence[numpy.ndarray]):
         return row
 
 
-def _texts(
-    fields: Iterable[Field],
-) -> Iterator[tuple[list[Token], ELMoTokenCharactersIndexer]]:
+def _texts(fields: Iterable[Field]) -> Iterator[tuple[list[Token], ELMoTokenCharactersIndexer]]:
     for field in fields:
         if isinstance(field, ListField):
             yield from _texts(field.field_list)

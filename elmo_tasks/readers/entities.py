@@ -2,9 +2,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from allennlp.modules.conditional_random_field.conditional_random_field import (
-    is_transition_allowed,
-)
+from allennlp.modules.conditional_random_field.conditional_random_field import is_transition_allowed
 
 # The prefixes of each tagging scheme. AllenNLP uses the same names of schemes.
 SCHEMES = {"IOB1": "IB", "BIO": "BI", "BIOUL": "BIUL"}

@@ -18,8 +18,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 # Numbers, words, the clitics of English (do n't, it 's), and single other characters.
 _TOKEN = re.compile(
-    r"\d+(?:[.,]\d+)+|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+|[^\w\s]",
-    re.IGNORECASE,
+    r"\d+(?:[.,]\d+)+|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+|[^\w\s]", re.IGNORECASE
 )
 
 POOLINGS = ("mean", "max", "both", "weighted")

@@ -56,10 +56,7 @@ def rows_of(out: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_table_has_its_rows_with_numbers_in_them(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    printed: Callable[..., str],
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
     for module in (bilm, store):
         monkeypatch.setattr(module, "in_a_process", lambda work, *arguments: work(*arguments))

@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.state import CarryState
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
-from tests.helpers.reference_bilm import (
-    FIXTURE_FILES,
-    ReferenceBiLm,
-    make_options,
-    random_files,
-)
+from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, make_options, random_files
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(WORDS)
 batches = st.lists(st.lists(words, max_size=6), min_size=1, max_size=5)
@@ -60,9 +55,7 @@ def test_a_sentence_has_other_layers_after_other_batches_when_carried() -> None:
 # Start states, and what is saved of them.
 
 
-def test_the_state_is_by_default_that_of_the_options_or_else_a_snapshot(
-    tmp_path: Path,
-) -> None:
+def test_the_state_is_by_default_that_of_the_options_or_else_a_snapshot(tmp_path: Path) -> None:
     files = random_files(tmp_path)
     assert make_bilm(*files).state_name == "snapshot"
     assert make_bilm(*files, requires_grad=True).state_name == "reset"

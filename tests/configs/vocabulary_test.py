@@ -87,8 +87,7 @@ def test_learned_vectors_are_of_words_that_the_training_text_repeats(
 
 
 @pytest.mark.parametrize(
-    ("task", "min_count"),
-    [(task, {"sst": 10, "squad": 6}.get(task, 2)) for task in TASKS],
+    ("task", "min_count"), [(task, {"sst": 10, "squad": 6}.get(task, 2)) for task in TASKS]
 )
 def test_every_task_has_a_least_count_that_trains_the_unknown_word(
     task: str, min_count: int

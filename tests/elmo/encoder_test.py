@@ -278,11 +278,7 @@ NOT_THERE: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("name", "settings", "words"), NOT_THERE)
 def test_what_is_not_there_is_named(
-    name: str,
-    settings: dict[str, Any],
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, settings: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises((ConfigurationError, FileNotFoundError), match=words):

@@ -88,10 +88,7 @@ HARMLESS: list[tuple[str, Any]] = [
     ("include_package", ["antigravity"]),
     ("vocabulary", {"type": "from_files", "directory": "/any"}),
     ("vocabulary", {"type": "from_pretrained_transformer", "model_name": "owner/repo"}),
-    (
-        "model.initializer",
-        {"regexes": [["x", {"type": "pretrained", "weights_file": "/any"}]]},
-    ),
+    ("model.initializer", {"regexes": [["x", {"type": "pretrained", "weights_file": "/any"}]]}),
     ("model.text_embedder.bilm.pretrained_file", "/any"),
     ("model.text_embedder.bilm.store", {"path": "/any"}),
 ]

@@ -3,10 +3,7 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CONFIGS = {
-    "pos": "fixtures/ner.txt",
-    "senses": "fixtures/senses.txt",
-}
+CONFIGS = {"pos": "fixtures/ner.txt", "senses": "fixtures/senses.txt"}
 
 
 def config_file(folder: Path, name: str, change: str = "{}") -> Path:

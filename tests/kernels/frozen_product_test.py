@@ -144,9 +144,7 @@ def test_a_dtype_that_onednn_cannot_multiply_is_no_news(caplog: pytest.LogCaptur
     assert not caplog.records
 
 
-def test_a_bilm_gives_the_same_layers_without_the_operators(
-    request: pytest.FixtureRequest,
-) -> None:
+def test_a_bilm_gives_the_same_layers_without_the_operators(request: pytest.FixtureRequest) -> None:
     char_ids = torch.randint(1, 257, (2, 5, 50))
     fast = make_bilm(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
     request.getfixturevalue("no_operators")

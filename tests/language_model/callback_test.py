@@ -141,9 +141,7 @@ def test_a_training_that_ends_before_the_bilm_trains_is_refused(tmp_path: Path) 
     train(shrunk("continue", "{ num_softmax_batches: 5 }"), tmp_path / "5")
 
 
-def test_a_biLM_is_continued_on_the_text_of_a_task_and_a_config_imports_it(
-    tmp_path: Path,
-) -> None:
+def test_a_biLM_is_continued_on_the_text_of_a_task_and_a_config_imports_it(tmp_path: Path) -> None:
     config, folder = (
         shrunk("continue", "{ task: 'snli', num_softmax_batches: 1 }"),
         tmp_path / "run",

@@ -55,10 +55,7 @@ CONTRACTS = {
         lengths=[{"tokens": 60}],
         outputs=["logits"],
         metrics={"accuracy"},
-        refused=[
-            TEXT_TO_ENCODER,
-            wrong("feedforward", r"3 \* output of encoder", "input_dim"),
-        ],
+        refused=[TEXT_TO_ENCODER, wrong("feedforward", r"3 \* output of encoder", "input_dim")],
     ),
     "sst": Contract(
         choices=[

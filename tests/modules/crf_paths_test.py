@@ -11,10 +11,7 @@ from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import Entity, TagError, read_entities
 from tests.helpers.precision import in_dtype
 
-SCHEMES = {
-    "BIO": ["O", "I-A", "B-A", "B-B", "I-B"],
-    "BIOUL": ["U-A", "O", "B-A", "L-A", "I-A"],
-}
+SCHEMES = {"BIO": ["O", "I-A", "B-A", "B-B", "I-B"], "BIOUL": ["U-A", "O", "B-A", "L-A", "I-A"]}
 LENGTHS = [4, 1, 3, 2]
 
 

@@ -188,11 +188,7 @@ def test_a_config_builds_a_text_embedder() -> None:
     "given", [["bilm"], ["input_mix"], ["output_mix"], ["input_mix", "output_mix"]]
 )
 def test_a_bilm_without_a_mix_or_a_mix_without_a_bilm_is_refused(given: list[str]) -> None:
-    parts: dict[str, Any] = {
-        "bilm": make_bilm(*FIXTURE_FILES),
-        "input_mix": {},
-        "output_mix": {},
-    }
+    parts: dict[str, Any] = {"bilm": make_bilm(*FIXTURE_FILES), "input_mix": {}, "output_mix": {}}
     words = BasicTextFieldEmbedder({"tokens": Embedding(WORD_DIM, num_embeddings=30)})
 
     with pytest.raises(ConfigurationError, match="give bilm together with input_mix, output_mix"):

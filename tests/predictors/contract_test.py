@@ -196,10 +196,7 @@ CONTRACTS = {
         num_lines=lambda answer: 1 + len(answer["clusters"]),
     ),
     "language model": Contract(
-        inputs=[
-            {"sentence": "the dog"},
-            {"tokens": ["the", "old", "dog", "saw", "a", "zebra"]},
-        ],
+        inputs=[{"sentence": "the dog"}, {"tokens": ["the", "old", "dog", "saw", "a", "zebra"]}],
         of_text=lambda text: {"sentence": text},
         fields=[
             *("tokens", "unknown", "forward_log_probs", "end_log_prob", "forward_perplexity"),

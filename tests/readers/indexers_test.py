@@ -88,12 +88,7 @@ COUNTED = [
         {"Owl": 1, "owl": 3, "OWL": 1, "7": 1},
         "Owl owl OWL 7",
     ),
-    (
-        {"type": "elmo_known_case_id", "lowercase_tokens": True},
-        "Owl owl",
-        {"owl": 2},
-        "owl owl",
-    ),
+    ({"type": "elmo_known_case_id", "lowercase_tokens": True}, "Owl owl", {"owl": 2}, "owl owl"),
 ]
 
 

@@ -48,11 +48,7 @@ def test_answers_may_be_missing_and_a_question_impossible() -> None:
     assert (read.answers, read.is_impossible) == ([], True)
 
 
-@given(
-    st.text(alphabet=" ab-\u00a0é🍲'", max_size=20),
-    st.integers(0, 20),
-    st.integers(1, 20),
-)
+@given(st.text(alphabet=" ab-\u00a0é🍲'", max_size=20), st.integers(0, 20), st.integers(1, 20))
 def test_tokens_are_those_that_a_search_finds(text: str, start: int, length: int) -> None:
     tokens = SplittingTokenizer().tokenize(text)
     overlapping = [

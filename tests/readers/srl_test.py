@@ -136,9 +136,7 @@ def test_instances_of_a_sentence_share_its_tokens_and_others_do_not() -> None:
     assert len(DistinctTexts(reader.read(FIXTURE))) == 10
 
 
-def test_vocabulary_knows_the_words_that_are_predicates_more_often_than_not(
-    tmp_path: Path,
-) -> None:
+def test_vocabulary_knows_the_words_that_are_predicates_more_often_than_not(tmp_path: Path) -> None:
     path = two_columns(
         tmp_path,
         "Run/V run",

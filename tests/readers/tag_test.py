@@ -120,9 +120,7 @@ def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
         assert set(names) == {"O", *(f"{prefix}-LOC" for prefix in scheme if prefix != "O")}
 
 
-def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(
-    tmp_path: Path,
-) -> None:
+def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(tmp_path: Path) -> None:
     vocab = Vocabulary.from_instances(list(TagReader.of_entities().read(ENTITIES)))
     path = written(tmp_path / "ner.txt", "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
     batch = Batch(list(two_columns().read(path)))

@@ -4,12 +4,7 @@ from typing import Any
 from allennlp.common import Params
 
 from elmo_tasks.analysis.probe.probe import PROBES, MostFrequent, Probe, ProbeRow, accuracy
-from elmo_tasks.analysis.probe.tagged_tokens import (
-    ColumnReader,
-    TaggedTokens,
-    embed,
-    read_back_off,
-)
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedTokens, embed, read_back_off
 from elmo_tasks.analysis.tables import layer_name, table
 from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.from_config import bilm_from_config, with_options

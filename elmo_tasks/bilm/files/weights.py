@@ -102,10 +102,7 @@ def read_array(file: h5py.File, name: str) -> Array:
 
 
 def write_weights(
-    weight_file: str | os.PathLike,
-    options: BiLmOptions,
-    state: StateDict,
-    dtype: str = "float32",
+    weight_file: str | os.PathLike, options: BiLmOptions, state: StateDict, dtype: str = "float32"
 ) -> None:
     """Writes the weights of a `BiLm` in bilm-tf's format. The file appears whole or not at all."""
     # The file is made in memory first: HDF5 ends the process if a disk is full.

@@ -143,11 +143,7 @@ class LanguageModel:
         }
 
     def generate(
-        self,
-        prefix: Sentence = (),
-        temperature: float = 1.0,
-        seed: int = 0,
-        max_tokens: int = 50,
+        self, prefix: Sentence = (), temperature: float = 1.0, seed: int = 0, max_tokens: int = 50
     ) -> list[str]:
         """
         Returns a sentence that begins with `prefix` and goes on with words drawn by the forward

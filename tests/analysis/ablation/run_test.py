@@ -59,10 +59,7 @@ def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
     assert len(folders) == 12
     assert part.log == root / "both" / "fraction_0.01" / "seed1.log"
     assert whole.config_file == root / "both" / "seed1.json"
-    assert (str(part), str(whole)) == (
-        "both, 1 % of the training data, seed 1",
-        "both, seed 1",
-    )
+    assert (str(part), str(whole)) == ("both, 1 % of the training data, seed 1", "both, seed 1")
 
 
 def finished(folder: Path, durations: list[str]) -> Run:

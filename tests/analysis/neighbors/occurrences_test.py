@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from elmo_tasks.analysis.neighbors.occurrences import Occurrence, search
 
-LINES = [
-    "the bank of the river",
-    "a bank and a bank",
-    "",
-    "Bank holidays",
-    "nothing here",
-]
+LINES = ["the bank of the river", "a bank and a bank", "", "Bank holidays", "nothing here"]
 
 
 @pytest.fixture

@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from elmo_tasks.analysis.probe.probe import (
-    LinearProbe,
-    MostFrequent,
-    NearestProbe,
-    Probe,
-    ProbeRow,
-)
+from elmo_tasks.analysis.probe.probe import LinearProbe, MostFrequent, NearestProbe, Probe, ProbeRow
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 
 DIM, TAGS = 8, ("A", "B", "C")

@@ -36,8 +36,7 @@ tokens = st.tuples(
 
 @given(sentences=st.lists(st.lists(tokens, min_size=1, max_size=4), min_size=1, max_size=4))
 def test_what_was_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory,
-    sentences: list[list[tuple[str, str, list[str]]]],
+    tmp_path_factory: pytest.TempPathFactory, sentences: list[list[tuple[str, str, list[str]]]]
 ) -> None:
     sentences += [[("end", "end", ["x%1"])]]
     text = "\n\n".join(
