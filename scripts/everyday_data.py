@@ -1,14 +1,11 @@
 """
-Makes training data more like what people write: the models `ner`, `srl`, `coref` and `snli` of the
-package were trained on such data.
+Makes training data more like what people write: the models `ner`, `srl` and `snli` of the package
+were in the end trained on such data.
 
     python scripts/everyday_data.py recase data/conll2003/eng.train my/eng.train --word 0
-    python scripts/everyday_data.py shorten my/ontogum.train.conll my/short.conll
     python scripts/everyday_data.py negate data/snli/snli_1.0_train.jsonl my/snli.jsonl
 
 recase: writes a tenth of the sentences of a file in columns in capitals or in lower case.
-shorten: cuts three tenths of the documents of a file of CoNLL-2012 into documents of 2 to 8
-    sentences.
 negate: adds pairs to a file of SNLI whose hypothesis is negated ("is not sleeping") or has an
     antonym ("is awake"). The negation of a contradiction is entailed, and the other way round.
 """
@@ -30,7 +27,6 @@ NEGATED = {"entailment": "contradiction", "contradiction": "entailment", "neutra
 MOST_NEGATED, MOST_ALONE, MOST_ANTONYMS = 500, 300, 250
 _BE = re.compile(r"\b(is|are|was|were) (?!not\b|no\b|n't)")
 _HAS_NEGATION = re.compile(r"\b(no|not|never|nobody|nothing|none)\b|n't", re.IGNORECASE)
-_DOCUMENT = re.compile(r"(#begin document \((.*?)\); part (\d+)\n)(.*?)#end document\n?", re.DOTALL)
 
 Pair = tuple[str, str, str]
 
@@ -56,23 +52,6 @@ def _recased(sentence: list[str], chance: random.Random, word: int) -> Iterator[
         values = line.split(separator)
         values[word] = change(values[word])
         yield separator.join(values)
-
-
-def shorten(text: str, chance: random.Random) -> str:
-    """Cuts some documents; their pieces are parts of the document. No mention is cut."""
-    documents = []
-    for head, name, part, body in _DOCUMENT.findall(text):
-        sentences = [each for each in body.strip("\n").split("\n\n") if each.strip()]
-        cuts = [(head, sentences)]
-        if chance.random() < 0.3:
-            cuts, start = [], 0
-            while start < len(sentences):
-                end = start + chance.randint(2, 8)
-                head = f"#begin document ({name}); part {int(part) * 1000 + len(cuts):03d}\n"
-                cuts.append((head, sentences[start:end]))
-                start = end
-        documents += [head + "\n\n".join(each) + "\n\n#end document\n" for head, each in cuts]
-    return "".join(documents)
 
 
 def negate(text: str, chance: random.Random) -> str:
@@ -129,18 +108,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("change", choices=("recase", "shorten", "negate"))
+    parser.add_argument("change", choices=("recase", "negate"))
     parser.add_argument("file", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--word", type=int, default=3, help="the column of the words (default: 3)")
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
     args = parser.parse_args()
     text, chance = args.file.read_text(encoding="utf-8"), random.Random(args.seed)
-    if args.change == "recase":
-        text = recase(text, chance, args.word)
-    else:
-        text = {"shorten": shorten, "negate": negate}[args.change](text, chance)
-    args.output.write_text(text, encoding="utf-8")
+    is_recased = args.change == "recase"
+    changed = recase(text, chance, args.word) if is_recased else negate(text, chance)
+    args.output.write_text(changed, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 import json
 import random
-from pathlib import Path
 
-from elmo_tasks.readers.coref_file import read_coref
-from scripts.everyday_data import negate, recase, shorten
+from scripts.everyday_data import negate, recase
 
 SENTENCE = "Ada\tNNP\tO\nleft\tVBD\tO\n\n"
 
@@ -24,25 +22,6 @@ def test_a_tenth_of_the_sentences_is_in_capitals_or_lower_case_and_tags_stay() -
     assert changed.startswith("#begin document (a); part 000\n") and head == SENTENCE[:-2]
     assert 30 < upper < 70 and 30 < lower < 70
     assert sentences.count(SENTENCE[:-2]) + upper + lower == 999
-
-
-def test_short_documents_have_the_same_sentences_and_mentions(tmp_path: Path) -> None:
-    sentence = "d\t0\t0\tShe\tPRP\t*\t-\t-\t-\t-\t*\t(0)\n"
-    text = "".join(
-        f"#begin document (d{number}); part 000\n"
-        + "\n".join(20 * [sentence])
-        + "\n#end document\n"
-        for number in range(40)
-    )
-    path = tmp_path / "short.conll"
-    path.write_text(shorten(text, random.Random(1)), encoding="utf-8")
-
-    documents = list(read_coref(path))
-
-    lengths = [len(each.sentences) for each in documents]
-    assert sum(lengths) == 800 and set(lengths) <= {*range(1, 9), 20}
-    assert 20 < lengths.count(20) < 40
-    assert all(len(each.clusters[0]) == len(each.sentences) for each in documents)
 
 
 def test_the_negation_of_a_contradiction_is_entailed() -> None:
