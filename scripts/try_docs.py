@@ -43,6 +43,7 @@ _STAND_INS = {
     "data/conll2012/test.gold_conll",
     "coref.gold_conll": "data/conll2012/train.english.v4_gold_conll "
     "data/conll2012/dev.english.v4_gold_conll data/conll2012/test.english.v4_gold_conll",
+    "imdb.jsonl": "data/movie-reviews/imdb.train.jsonl data/movie-reviews/imdb.dev.jsonl",
     "play.txt": "my/raw.txt senna/hash/words.lst senna/embeddings/embeddings.txt",
     "corpus/train.txt": "my/text.txt my/train.txt",
     "corpus/heldout.txt": "my/heldout.txt my/test.txt",
@@ -66,7 +67,6 @@ SHORTER = [
     (r"neighbors Bank", "neighbors river"),
     (r"(benchmarks/processes\.py .*)", r"\1 --steps 1 --words 3000"),
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
-    (r"--sizes medium original", "--sizes medium"),
     (r'bilm="small"', 'bilm="fixture"'),
     (r"(allennlp|elmo-tasks) train (?!.*--recover)", r"\1 train -f "),
     (r"--cuda-device 0", "--cuda-device -1"),
@@ -135,7 +135,6 @@ def make_copy(folder: Path) -> None:
             path.write_bytes((ROOT / "fixtures" / fixture).read_bytes())
     reviews = (ROOT / "fixtures" / "imdb.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [f"{review['label']}\t{review['text']}" for review in map(json.loads, reviews)]
-    (folder / "data" / "movie-reviews").mkdir()
     for part in ("train", "dev"):
         table = folder / "data" / "movie-reviews" / f"imdb_cad_orig_{part}.tsv"
         table.write_text("\n".join(["Sentiment\tText", *rows, ""]), encoding="utf-8")
