@@ -16,6 +16,7 @@ def test_new_weights_are_drawn_as_bilm_tf_draws_them() -> None:
 
     assert not cnn.embedding[0].any()
     assert 0.99 < cnn.embedding.abs().max() <= 1
+    assert math.isclose(cnn.embedding[1:].std().item(), 1 / math.sqrt(3), rel_tol=0.05)
     for convolution in cnn.convolutions:
         assert 0.045 < convolution.weight.abs().max() <= 0.05
         assert not convolution.bias.any()

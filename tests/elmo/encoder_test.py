@@ -117,6 +117,12 @@ def test_there_may_be_no_sentences_or_none_with_tokens(encoder: ElmoEncoder) -> 
     assert list(encoder.iterate([])) == []
 
 
+def test_the_mean_of_one_token_is_its_vector(encoder: ElmoEncoder) -> None:
+    [one] = encoder.iterate(["dog"])
+
+    torch.testing.assert_close(one["default"], one["elmo"][0])
+
+
 # Streams.
 
 
