@@ -186,15 +186,16 @@ def run(mutants: list[Mutant]) -> Iterator[dict[str, Any]]:
 
 def try_tests(copy: Path, mutant: Mutant, limit: float) -> tuple[str, float]:
     """
-    Runs the tests of the mutant's folder, and that of the defaults, in a fork. Returns what failed,
-    an empty string if nothing did, and the seconds of computing. A fork that computes for longer
-    than `limit`, or lasts for twenty times as long, is killed, which counts as a failure.
+    Runs the tests of the mutant's folder, that of the defaults, and for `kernels` those of the LSTM
+    in a fork. Returns what failed, an empty string if nothing did, and the seconds of computing. A
+    fork that computes for longer than `limit`, or lasts for twenty times as long, is killed, which
+    counts as a failure.
     """
     stem, folder = Path(mutant.path).stem, copy / "tests"
-    tests = sorted(
-        [*(folder / mutant.room).rglob("*_test.py"), *folder.glob("defaults_test.py")],
-        key=lambda path: (not path.name.startswith(stem), path),
-    )
+    tests = [*(folder / mutant.room).rglob("*_test.py"), *folder.glob("defaults_test.py")]
+    if mutant.room == "kernels":
+        tests.append(folder / "bilm" / "projected_lstm_test.py")
+    tests.sort(key=lambda path: (not path.name.startswith(stem), path))
     log = copy.parent / "log"
     pid = os.fork()
     if pid == 0:
