@@ -99,6 +99,7 @@ def test_state_of_another_model_is_refused() -> None:
     ("setting", "complaint"),
     [
         ({"decay": 1}, "decay must be from 0 to below 1, not 1"),
+        ({"decay": -0.1}, "decay must be from 0 to below 1, not -0.1"),
         ({"validate_on": "best"}, "validate_on must be average or raw, not 'best'"),
     ],
 )
