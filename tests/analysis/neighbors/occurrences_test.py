@@ -71,7 +71,7 @@ def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
     # Each is drawn 200 times on average; four standard deviations are 46.
     assert len(drawn) == 12
     assert all(abs(count - 200) < 46 for count in drawn.values())
-    # The same seed draws the same.
+    # A seed decides what is drawn.
     assert search(text, "x", 4, seed=599) == found
 
 
