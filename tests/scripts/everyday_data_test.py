@@ -26,7 +26,7 @@ def test_a_tenth_of_the_sentences_is_in_capitals_or_lower_case_and_tags_stay() -
 
 def test_the_negation_of_a_contradiction_is_entailed() -> None:
     rows = [
-        {"sentence1": "A man sleeps.", "sentence2": "A man is awake.", "gold_label": label}
+        {"sentence1": f"{label} 1", "sentence2": "A man is awake.", "gold_label": label}
         for label in ("contradiction", "entailment", "neutral")
     ]
 
@@ -34,8 +34,10 @@ def test_the_negation_of_a_contradiction_is_entailed() -> None:
 
     pairs = {tuple(json.loads(line).values()) for line in changed.splitlines()}
     assert {tuple(row.values()) for row in rows} <= pairs
-    negated = "A man is not awake."
-    assert {label for _, each, label in pairs if each == negated} >= {"entailment", "contradiction"}
-    assert ("A man is awake.", "A man is sleeping.", "contradiction") in pairs
-    assert ("A man is awake.", "A man is not sleeping.", "entailment") in pairs
-    assert ("A man sleeps.", negated, "neutral") in pairs
+    assert {
+        ("contradiction 1", "A man is not awake.", "entailment"),
+        ("entailment 1", "A man is not awake.", "contradiction"),
+        ("neutral 1", "A man is not awake.", "neutral"),
+        ("A man is awake.", "A man is sleeping.", "contradiction"),
+        ("A man is awake.", "A man is not sleeping.", "entailment"),
+    } <= pairs
