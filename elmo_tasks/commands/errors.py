@@ -36,12 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_count(parser, "--top", 10, "how many mistakes, and cases that only one model gets right")
     add_shared(parser, "--threads")
-    add_report(parser)
+    add_report(parser, has_chart=False)
 
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.archive_names import name_archives
-    from elmo_tasks.analysis.charts import draw_errors
     from elmo_tasks.analysis.errors.markdown import markdown
     from elmo_tasks.analysis.errors.read_cases import read_cases
     from elmo_tasks.analysis.errors.report import error_report
@@ -52,4 +51,4 @@ def run(args: argparse.Namespace) -> None:
     compared, *others = [read_cases(open_archive(path), args.data) for path in paths]
     other_cases = [each.cases for each in others]
     report = error_report(name, args.data, compared, args.top, *other, *other_cases)
-    deliver(args, markdown(report), report, lambda: draw_errors(report))
+    deliver(args, markdown(report), report)

@@ -155,7 +155,7 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     status, shown = ablate(*args)
 
     assert status == 0
-    assert "s an epoch; it was there already\n" in shown
+    assert "of 1; it was there already\n" in shown
     before = table.read_text()
 
     status, _ = ablate(*args, "--set", "hidden_dim=5")

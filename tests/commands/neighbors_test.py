@@ -28,8 +28,7 @@ def test_every_option_reaches_the_report(capsys: pytest.CaptureFixture) -> None:
 
     found = printed_numbers(capsys, "elmo-neighbors", "GOATS", "--corpus", CORPUS, *options)
 
-    assert {name: found[name] for name in expected} == expected
-    assert found["command"].startswith("allennlp elmo-neighbors GOATS")
+    assert found == expected
 
 
 def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(

@@ -2,9 +2,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from elmo_tasks.analysis.ablation.paper import Published, published
 from elmo_tasks.analysis.ablation.run import Run, percent
-from elmo_tasks.analysis.environment import describe_environment
 from elmo_tasks.analysis.tables import table
 
 Report = dict[str, Any]
@@ -38,8 +36,7 @@ def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]
         "metric": f"best_validation_{metric[1:]}",
         # A metric is shown in percent, as in the paper, if it is maximized and lies in [0, 1].
         "in_percent": metric[0] == "+" and all(0 <= value <= 1 for value in values),
-        **describe_environment(),
-        "rows": [_row(task, group) for group in _groups(runs)],
+        "rows": [_row(group) for group in _groups(runs)],
         "runs": runs,
     }
 
@@ -52,26 +49,18 @@ def _groups(runs: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return list(groups.values())
 
 
-def _row(task: str, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     complete = [run for run in runs if run["status"] == "complete"]
     values = [run["value"] for run in complete]
-    variant, fraction = runs[0]["variant"], runs[0]["fraction"]
-    paper = published(task, variant, fraction)
     return {
-        "variant": variant,
-        "fraction": fraction,
-        "mean": _mean(complete, "value"),
+        "variant": runs[0]["variant"],
+        "fraction": runs[0]["fraction"],
+        "mean": statistics.fmean(values) if values else None,
         "std": statistics.stdev(values) if len(values) > 1 else None,
         "seeds": [run["seed"] for run in complete],
         "values": values,
-        "epochs": _mean(complete, "epochs"),
-        "seconds_an_epoch": _mean(complete, "seconds_an_epoch"),
-        "paper": None if paper is None else paper._asdict(),
+        "epochs": statistics.fmean(run["epochs"] for run in complete) if complete else None,
     }
-
-
-def _mean(runs: Sequence[dict[str, Any]], name: str) -> float | None:
-    return statistics.fmean(run[name] for run in runs) if runs else None
 
 
 def label(report: Report) -> str:
@@ -90,18 +79,9 @@ def fractions_of(report: Report) -> list[float]:
 
 def text_of(report: Report) -> str:
     """Returns what `ablation_report` returned as Markdown."""
-    machine = ", ".join(str(part) for part in report["machine"].values() if part)
-    paper = (
-        " The paper's results are with GloVe vectors, the original biLM and the official data."
-        if any(row["paper"] for row in report["rows"])
-        else ""
-    )
     return (
         f"# Ablation of {report['task']}\n\n{_table(report)}\n\n"
-        "Values are means and standard deviations over seeds, at the best epoch of each run. "
-        "The seconds of an epoch include its validation, and are the median over the epochs of "
-        f"a run.{paper}\n\n"
-        f"{report['date']}; {machine}; torch {report['torch']}:\n\n    {report['command']}\n"
+        "Values are means and standard deviations over seeds, at the best epoch of each run.\n"
     )
 
 
@@ -122,7 +102,7 @@ def _table(report: Report) -> str:
 
 
 def _line(report: Report, row: dict[str, Any], num_seeds: int) -> dict[str, str]:
-    mean, std, epochs, seconds = (row[k] for k in ("mean", "std", "epochs", "seconds_an_epoch"))
+    mean, std, epochs = row["mean"], row["std"], row["epochs"]
     deviation = "" if std is None else f" ± {shown(report, std)}"
     return {
         "variant": row["variant"],
@@ -130,6 +110,4 @@ def _line(report: Report, row: dict[str, Any], num_seeds: int) -> dict[str, str]
         label(report): "" if mean is None else f"{shown(report, mean)}{deviation}",
         "seeds": f"{len(row['seeds'])} of {num_seeds}",
         "epochs": "" if epochs is None else f"{epochs:.1f}",
-        "seconds an epoch": "" if seconds is None else f"{seconds:.1f}",
-        "paper": "" if row["paper"] is None else str(Published(**row["paper"])),
     }
