@@ -4,9 +4,9 @@ Show where a model errs, and whether another one is better by more than chance.
 The model may be one of sentiment, entities, entailment, reading, semantic roles or coreference. The
 report, in Markdown, shows
 
-- which classes the model confuses, the precision and recall of each type of
-  entity or role, or what is wrong with the links between mentions;
-- its score by length and by share of unknown words;
+- which classes the model confuses, or the precision and recall of each type of
+  entity or role;
+- its score by length;
 - how often it is right, by how confident it is;
 - the mistakes that it is most confident of.
 

@@ -13,7 +13,6 @@ _HEADINGS = {
     "labels": "Labels",
     "tags": "Tags",
     "roles": "Roles",
-    "links": "Links between mentions",
 }
 
 
@@ -33,8 +32,6 @@ def markdown(report: dict[str, Any]) -> str:
     parts += [
         "## By length",
         _table(["tokens", "cases", f"{metric}, %"], map(dict.values, report["by_length"])),
-        "## By share of unknown words",
-        _table(["unknown words", "cases", f"{metric}, %"], map(dict.values, report["by_unknown"])),
         "## Calibration",
         f"Expected calibration error: {_percent(report['calibration_error'])} %.",
         _table(["confidence", "claims", "mean confidence, %", "right, %"], by_confidence),
@@ -55,8 +52,6 @@ def _first_table(report: dict[str, Any]) -> str:
         confusion = report["confusion"]
         rows = [[expected, *row.values()] for expected, row in confusion.items()]
         return _table(["expected, and predicted as:", *confusion], rows)
-    if "links" in report:
-        return _table(["link", "how many"], report["links"].items())
     rows = [[name or "entity", *numbers] for name, *numbers in map(dict.values, report["types"])]
     return _table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
 
