@@ -40,13 +40,7 @@ class Corpus(NamedTuple):
     counts: Counter[str]
 
 
-def search(
-    pattern: str | os.PathLike,
-    word: str,
-    max_occurrences: int,
-    ignore_case: bool = False,
-    seed: int = 0,
-) -> Corpus:
+def search(pattern: str | os.PathLike, word: str, max_occurrences: int, seed: int = 0) -> Corpus:
     """
     Searches a tokenized text for a word. The text is read once and is not kept in memory. A line of
     more than 256 tokens is cut into several sentences. If there are more than `max_occurrences`,
@@ -62,7 +56,7 @@ def search(
         num_sentences += 1
         counts.update(words)
         for position, other in enumerate(words):
-            if not _is_same(other, word, ignore_case):
+            if other != word:
                 continue
             # Reservoir sampling: algorithm R of Vitter 1985.
             slot = drawn.randrange(num_occurrences + 1)
@@ -76,22 +70,17 @@ def search(
     return Corpus(occurrences, num_occurrences, num_sentences, counts)
 
 
-def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
+def find(word: str, sentence: str) -> Occurrence:
     """
     Returns the first occurrence of a word in a tokenized sentence. Raises `ConfigurationError` if
     there is none.
     """
     words = sentence.split()
-    for position, other in enumerate(words):
-        if _is_same(other, word, ignore_case):
-            return Occurrence(words, position)
-    raise ConfigurationError(
-        f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
-    )
-
-
-def _is_same(word: str, other: str, ignore_case: bool) -> bool:
-    return word == other or ignore_case and word.casefold() == other.casefold()
+    if word not in words:
+        raise ConfigurationError(
+            f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
+        )
+    return Occurrence(words, words.index(word))
 
 
 def _as_fit(words: list[str], width: int) -> list[str]:

@@ -39,19 +39,6 @@ def cluster(vectors: torch.Tensor, num_clusters: int) -> list[Group]:
     return sorted(groups, key=len, reverse=True)
 
 
-def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
-    """
-    Returns the mean cosine over all pairs of a member of `group` and a member of `other`. If the
-    two groups are the same, pairs of a member with itself are left out.
-    """
-    first, second = (vectors[[member for member, _ in each]].double() for each in (group, other))
-    total, num_pairs = float(first.sum(0) @ second.sum(0)), len(group) * len(other)
-    if group is other:
-        # Each pair of a member with itself has a cosine of 1.
-        total, num_pairs = total - len(group), num_pairs - len(group)
-    return total / num_pairs if num_pairs else 1.0
-
-
 def principal_plane(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
     """
     Projects vectors to the plane of their first two principal components. Returns the points, of

@@ -32,16 +32,6 @@ def test_every_place_of_the_word_is_found_in_its_order(text: Path) -> None:
     assert corpus.counts == Counter(" ".join(LINES).split())
 
 
-def test_case_is_ignored_on_request_alone(text: Path) -> None:
-    words = [
-        occurrence.words[occurrence.position]
-        for occurrence in search(text, "BANK", 10, ignore_case=True).occurrences
-    ]
-
-    assert words == ["bank", "bank", "bank", "Bank"]
-    assert search(text, "BANK", 10).occurrences == []
-
-
 def test_packed_files_and_patterns_are_read(text: Path) -> None:
     text.with_name("text.gz").write_bytes(gzip.compress(b"the bank\n"))
 
