@@ -75,9 +75,7 @@ def draw_ablation(report: dict[str, Any]) -> "Figure":
     axes.set_xticks(fractions, [percent(fraction) for fraction in fractions])
     axes.set_xticks([], minor=True)
     axes.set(xlabel="training data", ylabel=label(report))
-    counts = sorted({len(row["values"]) for row in rows}) or [0]
-    seeds = "one seed" if counts == [1] else f"mean and standard deviation of {counts[-1]} seeds"
-    axes.set_title(f"{report['task']}: {seeds}")
+    axes.set_title(f"{report['task']}: means and standard deviations over the seeds")
     if rows:
         axes.legend()
     axes.spines[["top", "right"]].set_visible(False)
@@ -94,10 +92,8 @@ def draw_neighbors(report: dict[str, Any]) -> "Figure":
     axes = figure.subplots()
     # A dollar sign in the title begins no formula.
     axes.set_title(textwrap.fill(title(report), 70), parse_math=False)
-    orders = zip((axes.xaxis, axes.yaxis), ("first", "second"), report["shares_of_variance"])
-    for axis, order, share in orders:
-        axis.set_label_text(f"{order} principal component, {share:.0%} of the variance")
-        axis.set_ticks([])
+    axes.set(xticks=[], yticks=[])
+    axes.set(xlabel="first principal component", ylabel="second principal component")
     for k, group in enumerate(report["groups"], start=1):
         x, y = zip(*(each["point"] for each in group))
         if report["beside"] is None:

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]OTHER",
         help="a model of the same task to compare by a paired bootstrap",
     )
-    add_count(parser, "--top", 10, "how many mistakes, and cases that only one model gets right")
+    add_count(parser, "--top", 10, "how many mistakes to show")
     add_shared(parser, "--threads")
     add_report(parser, has_chart=False)
 

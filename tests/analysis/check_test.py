@@ -70,19 +70,8 @@ def _other_layers(folder: Path) -> tuple[Path, Path]:
     return write_files(folder, make_options(), random_weights(make_options(n_layers=3)))
 
 
-def _options(content: bytes) -> Callable[[Path], tuple[Path, Path]]:
-    def make(folder: Path) -> tuple[Path, Path]:
-        files = random_files(folder)
-        files[0].write_bytes(content)
-        return files
-
-    return make
-
-
 REFUSED = {
     "another layer": (_other_layers, "Cell2/LSTMCell/B, which the options do not ask for"),
-    "no JSON": (_options(b"{"), "options.json is not "),
-    "no options": (_options(b"{}"), "char_cnn is missing"),
     "no files": (lambda folder: (folder / "no", folder / "no"), "there is no file of options"),
 }
 
@@ -98,19 +87,6 @@ def test_the_problem_is_the_error_of_opening_the_bilm(tmp_path: Path, kind: str)
         make_bilm(*files)
     assert report.problems == [str(caught.value)] and words in report.problems[0]
     assert "Not sound: 1 problem.\n" in str(report)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_damaged_file_raises_nothing(tmp_path: Path, seed: int) -> None:
-    random = numpy.random.RandomState(seed)
-    content = bytearray(FIXTURE_FILES[1].read_bytes())
-    # The beginning of the file says which data is where.
-    for offset in random.randint(0, 8000, size=20):
-        content[offset] = random.randint(256)
-    weights = tmp_path / "weights.hdf5"
-    weights.write_bytes(content)
-
-    check(FIXTURE_FILES[0], weights)
 
 
 def _forget(bias: Array) -> Array:

@@ -1,12 +1,11 @@
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from elmo_tasks.analysis.mix import mix_table, read_mixes
-from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
+from tests.helpers.archives import FIXTURE, classifier
 from tests.helpers.configs import tiny
 from tests.helpers.training import train
 
@@ -16,25 +15,6 @@ ONE_LAYER: dict[str, Any] = {"type": "elmo_bilm", "bilm": {**FIXTURE}, "mix": {"
 
 def placed(model: str, place: str, weights: list[float], gamma: float) -> dict[str, Any]:
     return {"model": model, "place": place, "weights": weights, "gamma": gamma}
-
-
-def softmax(weights: list[float]) -> list[float]:
-    powers = [math.exp(weight) for weight in weights]
-    return [power / sum(powers) for power in powers]
-
-
-def test_weights_and_gamma_are_those_of_equation_1(tmp_path: Path) -> None:
-    sst(tmp_path, "both")
-    set_mixes(tmp_path, input_mix=([1.0, -0.5, 2.0], 0.5), output_mix=([0.0, 3.0, 0.0], 2.0))
-
-    at_input, at_output = read_mixes("a model", str(tmp_path))
-
-    for mix, place, weights, gamma in (
-        (at_input, "input", softmax([1.0, -0.5, 2.0]), 0.5),
-        (at_output, "output", softmax([0.0, 3.0, 0.0]), 2.0),
-    ):
-        assert (mix["model"], mix["place"], mix["gamma"]) == ("a model", place, gamma)
-        assert mix["weights"] == pytest.approx(weights)
 
 
 def test_a_token_embedder_is_at_the_input_and_one_layer_alone_has_all_the_weight(

@@ -23,6 +23,8 @@ def test_the_table_has_a_row_for_each_place_and_the_files_say_the_same(
     assert rows[0] == "model place s0 s1 s2 gamma".split()
     # exp(1), exp(-0.5) and exp(2) are 2.718, 0.607 and 7.389: 10.714 together.
     assert rows[2] == ["SST", "input", "0.254", "0.057", "0.690", "0.500"]
+    # exp(3) is 20.086, beside 1 and 1.
+    assert rows[3] == ["SST", "output", "0.045", "0.909", "0.045", "2.000"]
     assert len(rows) == 4 and len({len(line) for line in table}) == 1
     written = json.loads(numbers.read_text())
     assert [mix["model"] for mix in written["mixes"]] == ["SST", "SST"]

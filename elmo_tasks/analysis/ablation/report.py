@@ -1,5 +1,5 @@
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from elmo_tasks.analysis.ablation.run import Run, percent
@@ -31,22 +31,18 @@ def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]
         for run, result in results.items()
     ]
     values = [run["value"] for run in runs if "value" in run]
+    # A row has the runs of a variant and a fraction.
+    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault((run["variant"], run["fraction"]), []).append(run)
     return {
         "task": task,
         "metric": f"best_validation_{metric[1:]}",
         # A metric is shown in percent, as in the paper, if it is maximized and lies in [0, 1].
         "in_percent": metric[0] == "+" and all(0 <= value <= 1 for value in values),
-        "rows": [_row(group) for group in _groups(runs)],
+        "rows": [_row(group) for group in groups.values()],
         "runs": runs,
     }
-
-
-def _groups(runs: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Returns the runs of each variant and fraction, which are a row."""
-    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
-    for run in runs:
-        groups.setdefault((run["variant"], run["fraction"]), []).append(run)
-    return list(groups.values())
 
 
 def _row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -57,6 +53,7 @@ def _row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "fraction": runs[0]["fraction"],
         "mean": statistics.fmean(values) if values else None,
         "std": statistics.stdev(values) if len(values) > 1 else None,
+        "num_runs": len(runs),
         "seeds": [run["seed"] for run in complete],
         "values": values,
         "epochs": statistics.fmean(run["epochs"] for run in complete) if complete else None,
@@ -79,35 +76,22 @@ def fractions_of(report: Report) -> list[float]:
 
 def text_of(report: Report) -> str:
     """Returns what `ablation_report` returned as Markdown."""
+    lines = [_line(report, row) for row in report["rows"]]
+    columns = [name for name in lines[0] if any(line[name] for line in lines)]
+    rows = table(columns, [[line[column] for column in columns] for line in lines])
     return (
-        f"# Ablation of {report['task']}\n\n{_table(report)}\n\n"
+        f"# Ablation of {report['task']}\n\n{rows}\n\n"
         "Values are means and standard deviations over seeds, at the best epoch of each run.\n"
     )
 
 
-def _table(report: Report) -> str:
-    lines: list[dict[str, str]] = []
-    for row, runs in zip(report["rows"], _groups(report["runs"])):
-        lines.append(_line(report, row, len(runs)))
-        lines += [
-            {
-                "variant": f"{run['variant']}, seed {run['seed']}",
-                label(report): f"failed, see {run['log']}",
-            }
-            for run in runs
-            if run["status"] == "failed"
-        ]
-    columns = [name for name in lines[0] if any(line.get(name) for line in lines)]
-    return table(columns, [[line.get(column, "") for column in columns] for line in lines])
-
-
-def _line(report: Report, row: dict[str, Any], num_seeds: int) -> dict[str, str]:
+def _line(report: Report, row: dict[str, Any]) -> dict[str, str]:
     mean, std, epochs = row["mean"], row["std"], row["epochs"]
     deviation = "" if std is None else f" ± {shown(report, std)}"
     return {
         "variant": row["variant"],
         "training data": "" if fractions_of(report) == [1] else percent(row["fraction"]),
         label(report): "" if mean is None else f"{shown(report, mean)}{deviation}",
-        "seeds": f"{len(row['seeds'])} of {num_seeds}",
+        "seeds": f"{len(row['seeds'])} of {row['num_runs']}",
         "epochs": "" if epochs is None else f"{epochs:.1f}",
     }

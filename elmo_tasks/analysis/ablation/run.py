@@ -42,15 +42,11 @@ class Run(NamedTuple):
     def log(self) -> Path:
         return self.folder.with_suffix(".log")
 
-    def is_trained(self) -> bool:
+    def is_complete(self) -> bool:
         """Returns whether there are metrics, which AllenNLP writes after the best weights."""
         return (
             _read(self.folder / "metrics.json") is not None and (self.folder / "best.th").exists()
         )
-
-    def is_complete(self) -> bool:
-        """Returns whether the run has its archive, which AllenNLP writes last."""
-        return self.is_trained() and (self.folder / "model.tar.gz").exists()
 
     def is_interrupted(self) -> bool:
         """Returns whether there is a checkpoint to continue from."""
@@ -60,11 +56,6 @@ class Run(NamedTuple):
     def trained_config(self) -> dict[str, Any] | None:
         """Returns the config that AllenNLP saved when training began, if any."""
         return _read(self.folder / "config.json")
-
-    def is_in_the_way(self) -> bool:
-        """Returns whether the folder has files that do not come from a training."""
-        folder = self.folder
-        return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
 
 
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:

@@ -26,8 +26,7 @@ def error_report(
     # Parameters
 
     model, data: The names of the model and of the data.
-    num_mistakes (default `10`): The maximum number of mistakes to show, and of cases in which one
-        model beats the other.
+    num_mistakes (default `10`): The maximum number of mistakes to show.
     other, other_cases: The name of a second model, and its cases in the same order.
     """
     kind, metric, cases, classes = compared
@@ -54,7 +53,7 @@ def error_report(
         "mistakes": _mistakes(cases)[:num_mistakes],
     }
     if other is not None:
-        report["against"] = {"model": other, **compare(cases, other_cases, num_mistakes)}
+        report["against"] = {"model": other, **compare(cases, other_cases)}
     return report
 
 

@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import normalize
 from tqdm import tqdm
 
-from elmo_tasks.analysis.neighbors.occurrences import Occurrence, find, search
+from elmo_tasks.analysis.neighbors.occurrences import Occurrence, search
 from elmo_tasks.analysis.neighbors.vectors import (
     cluster,
     principal_plane,
@@ -56,7 +56,14 @@ def neighbors(
     layer = num_layers - 1 if layer is None else layer
     if not 0 <= layer < num_layers:
         raise ConfigurationError(f"--layer must be from 0 to {num_layers - 1}, not {layer}")
-    wanted = None if sentence is None else find(word, sentence)
+    wanted = None
+    if sentence is not None:
+        words = sentence.split()
+        if word not in words:
+            raise ConfigurationError(
+                f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
+            )
+        wanted = Occurrence(words, words.index(word))
     corpus = search(text, word, _MAX_OCCURRENCES)
     if not corpus.occurrences:
         raise ConfigurationError(
@@ -73,7 +80,7 @@ def neighbors(
     else:
         (centre,) = _vectors(sentence_layers, layer, [wanted])
         groups = [rank(vectors, range(len(vectors)), centre)]
-    points, shares = principal_plane(vectors)
+    points = principal_plane(vectors)
     frequent = [other for other, _ in corpus.counts.most_common(_MAX_WORDS)]
     similar = similar_words(sentence_layers.bilm, word, frequent, num_similar)
     in_file: list[tuple[str, float]] = []
@@ -100,8 +107,6 @@ def neighbors(
             ]
             for group in groups
         ],
-        # The shares of the variance that the two axes of the points have.
-        "shares_of_variance": shares,
         "nearest_words_of_layer_0": _as_dicts(similar),
         "nearest_words_of_file": _as_dicts(in_file),
     }

@@ -1,7 +1,7 @@
 """Probes, which predict the tags of words from their vectors (Peters et al. 2018, section 5.3)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -151,7 +151,7 @@ class NearestProbe:
 
 
 # The probes by their `type` in a config. The first is the default.
-PROBES: dict[str, type[LinearProbe] | type[NearestProbe]] = {
+PROBES: dict[str, Callable[..., LinearProbe | NearestProbe]] = {
     "linear": LinearProbe,
     "nearest": NearestProbe,
 }

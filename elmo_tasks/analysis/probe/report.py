@@ -48,12 +48,7 @@ def run_probe(
 ) -> dict[str, Any]:
     """
     Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and that of
-    each word.
-
-    # Returns
-
-    `title`; the `rows` of the baselines and of the probe; and as `counts` the numbers of
-    `train_tokens`, of their distinct `tags`, and of `validation_tokens`.
+    each word. Returns the `title` and the `rows` of the baselines and of the probe.
     """
     most_frequent = MostFrequent(train.keys, train.tags)
     of_all = [most_frequent.of_all] * len(validation.tags)
@@ -63,23 +58,14 @@ def run_probe(
         ProbeRow("most frequent tag of each word", accuracy(of_words, validation.tags)),
         *probe.rows(train, validation),
     ]
-    counts = {
-        "train_tokens": len(train.tags),
-        "tags": len({tag for gold in train.tags for tag in gold}),
-        "validation_tokens": len(validation.tags),
-    }
-    return {"title": title, "rows": [row._asdict() for row in rows], "counts": counts}
+    return {"title": title, "rows": [row._asdict() for row in rows]}
 
 
 def text_of(report: dict[str, Any]) -> str:
-    rows, counts = report["rows"], report["counts"]
+    rows = report["rows"]
     cells = [[row["name"], f"{100 * row['accuracy']:.2f}"] for row in rows]
-    lines = [report["title"], "", table(["", "accuracy, %"], cells), ""]
+    lines = [report["title"], "", table(["", "accuracy, %"], cells)]
     for weights in filter(None, (row["weights"] for row in rows)):
         parts = [f"{weight:.3f} {layer_name(j)}" for j, weight in enumerate(weights)]
-        lines.append(f"Weights of the layers in the mix: {', '.join(parts)}.")
-    lines.append(
-        f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} tags, "
-        f"the validation data {counts['validation_tokens']:,}."
-    )
+        lines += ["", f"Weights of the layers in the mix: {', '.join(parts)}."]
     return "\n".join(lines)

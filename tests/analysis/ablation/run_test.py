@@ -26,28 +26,28 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
-# What a kill does to a file, and whether the run is then complete, trained and interrupted.
+# What a kill does to a file, and whether the run is then complete and interrupted.
 KILLED = [
-    (cut, "no.file", (True, True, True)),
-    (Path.unlink, "model.tar.gz", (False, True, True)),
+    (cut, "no.file", (True, True)),
+    (Path.unlink, "model.tar.gz", (True, True)),
     # The archive is left, since AllenNLP archives a training that is stopped, too.
-    (cut, "metrics.json", (False, False, True)),
-    (Path.unlink, "metrics.json", (False, False, True)),
-    (Path.unlink, "best.th", (False, False, True)),
-    (Path.unlink, "training_state_*", (True, True, False)),
-    (cut, "config.json", (True, True, False)),
-    (Path.unlink, "config.json", (True, True, False)),
+    (cut, "metrics.json", (False, True)),
+    (Path.unlink, "metrics.json", (False, True)),
+    (Path.unlink, "best.th", (False, True)),
+    (Path.unlink, "training_state_*", (True, False)),
+    (cut, "config.json", (True, False)),
+    (Path.unlink, "config.json", (True, False)),
 ]
 
 
 @pytest.mark.parametrize(("leave", "name", "expected"), KILLED)
 def test_a_run_is_what_its_files_say(
-    run: Run, leave: Callable, name: str, expected: tuple[bool, bool, bool]
+    run: Run, leave: Callable, name: str, expected: tuple[bool, bool]
 ) -> None:
     for path in run.folder.glob(name):
         leave(path)
 
-    assert (run.is_complete(), run.is_trained(), run.is_interrupted()) == expected
+    assert (run.is_complete(), run.is_interrupted()) == expected
     assert (run.trained_config() is None) == (name == "config.json")
 
 

@@ -68,12 +68,6 @@ def test_occurrences_are_clustered_beside_the_words_of_layer_0() -> None:
     assert len(words) == 8 and "the" not in words
 
 
-def test_in_the_layer_of_the_tokens_all_occurrences_are_one() -> None:
-    (group,) = found("the", layer=0)["groups"]
-
-    assert [place["cosine"] for place in group] == pytest.approx([1] * len(group))
-
-
 @pytest.mark.parametrize("name", ["base", "mini"])
 def test_the_senses_of_play_come_apart_in_the_biLMs_of_the_package(name: str) -> None:
     """The picture of the README: 18 sentences with the verb, then 18 with the noun."""
