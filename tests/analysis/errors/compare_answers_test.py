@@ -126,12 +126,7 @@ def test_the_score_of_roles_is_that_of_the_metric() -> None:
             1.0,
         ),
         # MUC by hand. One of 2 predicted links is right, and 1 of 4 expected ones is found.
-        (
-            [[ANN, SHE], [BEA, SHE_SAID]],
-            1,
-            ("she → Bea", "she → She", False),
-            2 * 1 / (2 + 4),
-        ),
+        ([[ANN, SHE], [BEA, SHE_SAID]], 1, ("she → Bea", "she → She", False), 2 * 1 / (2 + 4)),
         # One cluster for both: 4 of 5 predicted links are right, and all expected ones are found.
         (
             [[ANN, ROME, SHE, CITY, IT, SHE_SAID]],
@@ -140,24 +135,9 @@ def test_the_score_of_roles_is_that_of_the_metric() -> None:
             2 * 4 / (5 + 4),
         ),
         # A cluster in two parts: 1 of 1 predicted links, and 1 of 4 expected ones.
-        (
-            [[SHE, SHE_SAID]],
-            1,
-            ("she → She", "she → She", True),
-            2 * 1 / (1 + 4),
-        ),
-        (
-            [[BEA, IT]],
-            0,
-            ("It → Bea", "It → the city", False),
-            0.0,
-        ),
-        (
-            [[ROME, BEA]],
-            0,
-            ("Bea → Rome", "no mention", False),
-            0.0,
-        ),
+        ([[SHE, SHE_SAID]], 1, ("she → She", "she → She", True), 2 * 1 / (1 + 4)),
+        ([[BEA, IT]], 0, ("It → Bea", "It → the city", False), 0.0),
+        ([[ROME, BEA]], 0, ("Bea → Rome", "no mention", False), 0.0),
     ],
 )
 def test_a_link_is_right_within_a_cluster(
