@@ -5,6 +5,7 @@ import json
 import math
 import multiprocessing
 import os
+import platform
 import re
 import shlex
 import statistics
@@ -19,7 +20,6 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.analysis.environment import machine as cpu_and_cores
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.text_files import read_lines
@@ -120,19 +120,24 @@ def heading(*about: str) -> str:
 
 def machine() -> str:
     """Returns the CPU, its cores, those of `FLAGS` that it has, and `VARIABLES` that are set."""
+    cpu = cpu_info("model name") or platform.machine()
     flags = ", ".join(flag for flag in FLAGS if flag in cpu_flags()) or "none"
     names = [f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ]
-    return ", ".join([f"{cpu_and_cores()} (flags: {flags})", *names])
+    return ", ".join([f"{cpu}, {os.cpu_count()} cores (flags: {flags})", *names])
 
 
 def cpu_flags() -> set[str]:
-    """Returns all flags of the CPU, which Linux tells, or none on another system."""
+    return set(cpu_info("flags").split())
+
+
+def cpu_info(field: str) -> str:
+    """Returns what Linux tells of the first CPU, or an empty text on another system."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        return set()
-    match = re.search(r"^flags\s*: (.+)$", text, re.MULTILINE)
-    return set(match[1].split()) if match else set()
+        return ""
+    match = re.search(rf"^{field}\s*: (.+)$", text, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def mean_cell(values: list[float]) -> str:

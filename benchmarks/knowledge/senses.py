@@ -4,12 +4,7 @@ from pathlib import Path
 
 from benchmarks.knowledge.layers import Rows
 from elmo_tasks.analysis.probe.probe import MostFrequent, NearestProbe, accuracy
-from elmo_tasks.analysis.probe.tagged_tokens import (
-    ColumnReader,
-    TaggedSentence,
-    embed,
-    read_back_off,
-)
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence, embed
 from elmo_tasks.elmo import ElmoEncoder
 
 _READER = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", "-", "|")
@@ -17,19 +12,17 @@ _PREFIX = "senses: "
 
 
 def measure(encoder: ElmoEncoder, data: Path) -> Rows:
-    train, dev, back_off = _read(data)
-    vectors = embed(encoder.layers, train)
-    most_frequent = MostFrequent(vectors.keys, vectors.tags, back_off)
-    rows = NearestProbe().rows(vectors, embed(encoder.layers, dev), most_frequent)
+    train, dev, _ = _read(data)
+    rows = NearestProbe().rows(embed(encoder.layers, train), embed(encoder.layers, dev))
     return {_PREFIX + row.name: [100 * row.accuracy] for row in rows}
 
 
 def baselines(data: Path) -> Rows:
-    train, dev, back_off = _read(data)
+    train, dev, first = _read(data)
     lemmas, senses = _tagged(dev)
-    most_frequent = MostFrequent(*_tagged(train), back_off)
+    most_frequent = MostFrequent(*_tagged(train))
     predicted = {
-        "first in WordNet": [back_off.get(lemma, "") for lemma in lemmas],
+        "first in WordNet": [first.get(lemma, "") for lemma in lemmas],
         "most frequent of each lemma": [most_frequent.of(lemma) for lemma in lemmas],
     }
     return {_PREFIX + name: [100 * accuracy(found, senses)] for name, found in predicted.items()}
@@ -38,7 +31,8 @@ def baselines(data: Path) -> Rows:
 def _read(data: Path) -> tuple[list[TaggedSentence], list[TaggedSentence], dict[str, str]]:
     """
     Returns training data, dev data and the first sense of each lemma. The training data has the
-    tags of the lemmas of the dev data alone, since no others are asked for.
+    tags of the lemmas of the dev data alone, since no others are asked for. A lemma that it lacks
+    is added as a sentence of its own, with its first sense.
     """
     dev = list(_READER.read(data / "senses/semeval2007.txt"))
     asked = set(_tagged(dev)[0])
@@ -47,7 +41,12 @@ def _read(data: Path) -> tuple[list[TaggedSentence], list[TaggedSentence], dict[
         tags = [tag if lemma in asked else () for lemma, tag in zip(lemmas, tags)]
         if any(tags):
             train.append(TaggedSentence(words, lemmas, tags))
-    return train, dev, read_back_off(data / "senses/wordnet30.first_sense.tsv")
+    lines = (data / "senses/wordnet30.first_sense.tsv").read_text(encoding="utf-8").splitlines()
+    # Of several lines of a lemma, the first counts.
+    first = dict(line.split("\t") for line in reversed(lines))
+    missing = sorted(asked & first.keys() - set(_tagged(train)[0]))
+    train += [TaggedSentence([lemma], [lemma], [(first[lemma],)]) for lemma in missing]
+    return train, dev, first
 
 
 def _tagged(sentences: list[TaggedSentence]) -> tuple[list[str], list[tuple[str, ...]]]:

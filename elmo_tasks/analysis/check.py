@@ -1,10 +1,10 @@
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.layout import datasets
 from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
 from elmo_tasks.bilm.files.weights import open_weights
@@ -43,7 +43,7 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
     try:
         raw = read_options(options_file)
         options = BiLmOptions.from_dict(raw)
-        facts |= _describe(raw, options)
+        facts |= _describe(options)
         bilm = make_bilm(raw, weight_file)
         facts["weights"] = _describe_weights(weight_file, options)
     except ConfigurationError as error:
@@ -61,29 +61,15 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
     return CheckReport(facts, problems)
 
 
-def _describe(raw: dict[str, Any], options: BiLmOptions) -> dict[str, str]:
+def _describe(options: BiLmOptions) -> dict[str, str]:
     facts = {}
     if options.num_words:
         words = f"{options.num_words:,}, all others as <UNK>"
         facts["words"] = words if options.filters else f"{words}; no characters"
-    if options.filters:
-        num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
-        is_usual = options.num_listed or num_characters == NUM_CHARACTERS
-        of_training = "" if is_usual else " (as for training; bilm-tf needs 262 for prediction)"
-        filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
-        facts |= {
-            "characters": f"{num_characters:,}{of_training}, "
-            f"{options.max_characters} a token, embedded in {options.char_dim}",
-            "filters": f"{filters}; {options.num_filters} in all, {options.activation}",
-            "highway layers": str(options.num_highway),
-        }
     return {
         **facts,
         "LSTM layers": f"{options.num_layers} a direction, memory of {options.cell_dim}, output of "
         f"{options.projection_dim}",
-        "skip connections": "yes" if options.skip_connections else "no",
-        "clips": f"{options.cell_clip or 'none'} for the memory, "
-        f"{options.projection_clip or 'none'} for the output",
         "layers for ELMo": f"{options.num_layers + 1} of width {2 * options.projection_dim}",
         "parameters": f"{num_parameters(options):,}",
         "state": f"{options.state}, as given in the options"

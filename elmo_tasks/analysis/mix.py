@@ -16,7 +16,7 @@ def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:
 
     For each mix, the `name` of the model as `model`; the `place`, which is `input` or `output`, or
     the mix's name in the model if one place has two mixes; the `weights` s_j of equation (1), from
-    the layer of the tokens to the top, with sum 1; `gamma`; and the `products` gamma * s_j.
+    the layer of the tokens to the top, with sum 1; and `gamma`.
 
     # Raises
 
@@ -28,10 +28,7 @@ def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:
         raise ConfigurationError(
             f"{archive} holds no mix of elmo_tasks, but {describe_model(model)}"
         )
-    return [
-        {"model": name, **mix, "products": [mix["gamma"] * weight for weight in mix["weights"]]}
-        for mix in mixes
-    ]
+    return [{"model": name, **mix} for mix in mixes]
 
 
 def mixes_of(model: torch.nn.Module) -> list[dict[str, Any]]:
@@ -43,16 +40,13 @@ def mixes_of(model: torch.nn.Module) -> list[dict[str, Any]]:
 
 
 def mix_table(mixes: Sequence[dict[str, Any]]) -> str:
-    """Returns a table with a row for each mix: its weights s_j, gamma, and their products."""
+    """Returns a table with a row for each mix: its weights s_j and gamma."""
     layers = range(max(len(mix["weights"]) for mix in mixes))
     columns = ["model", "place", *(f"s{j}" for j in layers), "gamma"]
-    columns += [f"gamma s{j}" for j in layers]
     rows = []
     for mix in mixes:
-        missing = [""] * (len(layers) - len(mix["weights"]))
-        weights, products = (
-            [*(f"{value:.3f}" for value in mix[key]), *missing] for key in ("weights", "products")
-        )
-        rows.append([mix["model"], mix["place"], *weights, f"{mix['gamma']:.3f}", *products])
+        weights = [f"{weight:.3f}" for weight in mix["weights"]]
+        missing = [""] * (len(layers) - len(weights))
+        rows.append([mix["model"], mix["place"], *weights, *missing, f"{mix['gamma']:.3f}"])
     names = ", ".join(f"s{j} is the weight of {layer_name(j)}" for j in layers)
     return f"{table(columns, rows)}\n\n{names}."

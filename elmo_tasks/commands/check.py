@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "weights",
         metavar="WEIGHTS",
         nargs="?",
-        help="the path of the weights.hdf5 of an options.json, or the name of a known biLM",
+        help="the path of the weights.hdf5 of an options.json",
     )
 
 

@@ -27,7 +27,7 @@ GROUPS = {
     "more to do with models and biLMs": ("serve", "embed", "score", "errors"),
     "for research": (
         *("ablation", "probe", "mix", "neighbors"),
-        *("check", "export", "store", "pack"),
+        *("check", "export", "pack"),
     ),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

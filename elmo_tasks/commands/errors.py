@@ -4,9 +4,9 @@ Show where a model errs, and whether another one is better by more than chance.
 The model may be one of sentiment, entities, entailment, reading, semantic roles or coreference. The
 report, in Markdown, shows
 
-- which classes the model confuses, the precision and recall of each type of
-  entity or role, or what is wrong with the links between mentions;
-- its score by length and by share of unknown words;
+- which classes the model confuses, or the precision and recall of each type of
+  entity or role;
+- its score by length;
 - how often it is right, by how confident it is;
 - the mistakes that it is most confident of.
 
@@ -34,14 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]OTHER",
         help="a model of the same task to compare by a paired bootstrap",
     )
-    add_count(parser, "--top", 10, "how many mistakes, and cases that only one model gets right")
+    add_count(parser, "--top", 10, "how many mistakes to show")
     add_shared(parser, "--threads")
-    add_report(parser)
+    add_report(parser, has_chart=False)
 
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.archive_names import name_archives
-    from elmo_tasks.analysis.charts import draw_errors
     from elmo_tasks.analysis.errors.markdown import markdown
     from elmo_tasks.analysis.errors.read_cases import read_cases
     from elmo_tasks.analysis.errors.report import error_report
@@ -52,4 +51,4 @@ def run(args: argparse.Namespace) -> None:
     compared, *others = [read_cases(open_archive(path), args.data) for path in paths]
     other_cases = [each.cases for each in others]
     report = error_report(name, args.data, compared, args.top, *other, *other_cases)
-    deliver(args, markdown(report), report, lambda: draw_errors(report))
+    deliver(args, markdown(report), report)

@@ -1,9 +1,8 @@
 """
 Show the weights that models give the layers of their biLM.
 
-At each place where ELMo joins a model: the weights s_j of the layers, which sum to 1, gamma, and
-the products of both (Peters et al. 2018, equation 1). --chart draws the weights as in the paper's
-Figure 2.
+At each place where ELMo joins a model: the weights s_j of the layers, which sum to 1, and gamma
+(Peters et al. 2018, equation 1). --chart draws the weights as in the paper's Figure 2.
 
 examples:
   elmo-tasks mix runs/sst/both runs/ner/input --chart mix.png

@@ -7,7 +7,7 @@ comparison, show the nearest words in layer 0, where a word has the same vector 
 
 examples:
   elmo-tasks neighbors bank --corpus text.txt.gz --chart bank.png
-  elmo-tasks neighbors play --corpus text.txt --clusters 3 --ignore-case
+  elmo-tasks neighbors play --corpus text.txt --clusters 3
   elmo-tasks neighbors play --corpus text.txt --sentence 'A play in London .'
 """
 
@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="J",
         help="the layer to compare; 0 is that of the tokens (default: the top layer)",
     )
-    add("--ignore-case", action="store_true", help="count Bank as an occurrence of bank")
     add_count(parser, "--top", 8, "occurrences and similar words to show")
     add(
         "--vectors",
@@ -62,7 +61,6 @@ def run(args: argparse.Namespace) -> None:
         sentence=args.sentence,
         num_clusters=args.clusters,
         layer=args.layer,
-        ignore_case=args.ignore_case,
         num_similar=args.top,
         word_vectors=args.vectors,
     )

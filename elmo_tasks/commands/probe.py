@@ -7,7 +7,7 @@ trained mix of all layers (Peters et al. 2018, section 5.3). The table has two b
 frequent tag of all tokens, and the most frequent tag of each word.
 
 examples:
-  elmo-tasks probe training_configs/probe/pos.jsonnet --chart pos.png
+  elmo-tasks probe training_configs/probe/pos.jsonnet
   elmo-tasks probe pos.jsonnet -o '{"train_data_path": "my.txt"}'
 """
 
@@ -20,13 +20,12 @@ from elmo_tasks.commands.reports import add_report, deliver
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="the path of a config")
     add_shared(parser, "--overrides", "--threads")
-    add_report(parser)
+    add_report(parser, has_chart=False)
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.charts import draw_probe
     from elmo_tasks.analysis.probe.report import run_config, text_of
     from elmo_tasks.in_allennlp.config_names import read_config
 
     report = run_config(read_config(args.config, args.overrides))
-    deliver(args, text_of(report), report, lambda: draw_probe(report))
+    deliver(args, text_of(report), report)

@@ -94,7 +94,7 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
         "layers": [
             {
                 "name": layer_name(index),
-                "points": rounded(principal_plane(layer)[0]),
+                "points": rounded(principal_plane(layer)),
                 "cosines": rounded(layer @ layer.T),
             }
             for index, layer in enumerate(vectors)

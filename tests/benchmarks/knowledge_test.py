@@ -75,7 +75,7 @@ def test_one_table_has_all_measures_and_what_was_measured_is_not_measured_again(
     assert "..." not in second.err and second.out == first.out
 
 
-def test_words_get_the_sense_of_the_nearest_mean_or_of_the_back_off(tmp_path: Path) -> None:
+def test_words_get_the_sense_of_the_nearest_mean_or_the_first_one(tmp_path: Path) -> None:
     known = "The\t-\t-\nbank\tbank.n\t{}\nfell\t-\t-\n\n"
     unknown = "A\t-\t-\nfilm\tfilm.n\tfilm%1\n\n"
     (tmp_path / "senses").mkdir()

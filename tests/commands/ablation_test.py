@@ -147,7 +147,7 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     log = folder / "runs" / "broken" / "seed1.log"
     assert "no_such_file.txt" in log.read_text()
     assert "broken, seed 1: failed (exit 1: " in shown and f"; its log is {log}\n" in shown
-    assert f"| broken, seed 1 | failed, see {log} " in table.read_text()
+    assert re.search(r"\| broken +\| +\| 0 of 1 \|", table.read_text())
     states = [run["status"] for run in read(folder / "runs" / "results.json")["runs"]]
     assert states == ["complete", "failed"]
     made = archive.stat().st_mtime_ns
@@ -155,7 +155,7 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     status, shown = ablate(*args)
 
     assert status == 0
-    assert "s an epoch; it was there already\n" in shown
+    assert "of 1; it was there already\n" in shown
     before = table.read_text()
 
     status, _ = ablate(*args, "--set", "hidden_dim=5")
@@ -265,4 +265,4 @@ def test_an_argument_that_cannot_be_is_refused(
 def test_a_task_that_is_not_there_is_refused_with_those_that_are() -> None:
     message = refusal("elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
 
-    assert re.search("no task 'tst', .*; did you mean 'sst'", message)
+    assert re.search("tst is no folder with configs; did you mean 'sst'", message)

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import numpy
@@ -21,7 +22,7 @@ def test_a_sound_pair_is_described_and_the_exit_status_is_0(
     status = exit_status("elmo-check", *files)
 
     lines = capsys.readouterr().out.splitlines()
-    said = {line[:16].rstrip(): line[18:] for line in lines[: lines.index("")]}
+    said = dict(re.split("  +", line, maxsplit=1) for line in lines[: lines.index("")])
     assert status == 0
     assert said["options"] == str(files[0])
     assert said["LSTM layers"] == "2 a direction, memory of 9, output of 6"

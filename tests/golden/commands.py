@@ -109,9 +109,9 @@ def value_of(text: str) -> Any:
 
 
 def numbers(*arguments: object) -> dict[str, Any]:
-    """Returns what a command prints with `--json -`, without what depends on the day and place."""
+    """Returns what a command prints with `--json -`, without what depends on the place."""
     printed = json.loads(run(*arguments, "--json", "-"))
-    elsewhere = ("title", "command", "date", "machine", "torch", "model", "bilm", "text", "data")
+    elsewhere = ("title", "model", "bilm", "text", "data")
     return {key: value for key, value in printed.items() if key not in elsewhere}
 
 
@@ -179,10 +179,10 @@ def tiny_file(folder: Path, task: str, variant: str, change: str = "{}") -> Path
 
 
 def store(folder: Path) -> list[float]:
-    """Fills the store of a config, and returns the losses of a training that reads it."""
-    path = tiny_file(folder, "sst", "both", f"{{ store: '{folder}/store' }}")
-    run("store", path)
-    return losses_of(json.loads(path.read_text()), folder / "run")
+    """Returns the losses of a training that reads the layers which another one has stored."""
+    change = f"{{ store: '{folder}/store' }}"
+    losses_of(tiny("sst", "both", change), folder / "filling")
+    return losses_of(tiny("sst", "both", change), folder / "run")
 
 
 class TrainedHere:
@@ -208,7 +208,7 @@ def ablation(folder: Path) -> dict[str, Any]:
             *("--configs", folder / "configs", "-s", folder / "runs"),
         )
     results = json.loads((folder / "runs" / "results.json").read_text())
-    keys = ("variant", "seeds", "mean", "std", "values", "epochs", "paper")
+    keys = ("variant", "seeds", "mean", "std", "values", "epochs")
     rows = [{key: row[key] for key in keys} for row in results["rows"]]
     return {"task": results["task"], "metric": results["metric"], "rows": rows}
 

@@ -29,12 +29,6 @@ def neighbors_report(*sizes: int, ranked: bool = False) -> dict[str, Any]:
         "num_occurrences": 3 * sum(sizes),
         "beside": {"words": ["They", "play"], "place": 1} if ranked else None,
         "groups": groups,
-        "mean_cosines": [
-            {"clusters": [i, j], "mean_cosine": i / 10 + j / 100}
-            for i in range(1, len(sizes) + 1)
-            for j in range(i, len(sizes) + 1)
-        ],
-        "shares_of_variance": [0.5, 0.25],
         "nearest_words_of_layer_0": [{"word": "ball", "cosine": 0.625}],
         "nearest_words_of_file": [{"word": "game", "cosine": 0.5}] if ranked else [],
     }

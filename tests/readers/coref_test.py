@@ -5,7 +5,6 @@ from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.coref import CorefReader
-from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.label_fields import GENRES, UNKNOWN_LABEL
 from elmo_tasks.readers.sentences import SentencesReader
@@ -118,15 +117,10 @@ def test_wrong_mentions_are_refused_or_left_out_and_counted(
     assert len(said) == 11 and said[-1] == f"{path}: 13 wrong mentions are left out"
 
 
-def test_a_store_and_a_language_model_read_the_sentences_one_by_one() -> None:
+def test_a_language_model_reads_the_sentences_one_by_one() -> None:
     reader = CorefReader(token_indexers={"elmo": CharIdsIndexer()})
-    instances = list(reader.read(FIXTURE))
-    for instance in instances:
-        reader.apply_token_indexers(instance)
-    sentences = [each for instance in instances for each in instance["metadata"]["sentences"]]
+    documents = [instance["metadata"]["sentences"] for instance in reader.read(FIXTURE)]
 
-    texts = DistinctTexts(instances)
     read = list(SentencesReader(reader=reader).sentences(FIXTURE))
 
-    assert [len(text) for text in texts] == [len(sentence) for sentence in sentences]
-    assert read == sentences
+    assert read == [sentence for sentences in documents for sentence in sentences]

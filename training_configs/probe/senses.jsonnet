@@ -12,8 +12,4 @@
   },
   train_data_path: 'data/senses/train.txt',
   validation_data_path: 'data/senses/dev.txt',
-  // A file with a sense for each lemma that the training data lacks, such as its first sense in
-  // WordNet (Peters et al. 2018, section 5.3): a lemma, a tab and a sense on each line. With null,
-  // such lemmas get the most frequent sense of all.
-  back_off_path: null,
 }

@@ -76,8 +76,7 @@ def _line(run: Run, result: dict[str, Any], report: Report) -> str:
     metric, _, unit = label(report).partition(",")
     return (
         f"{run}: {metric} {shown(report, result['value'])}{unit} after epoch "
-        f"{result['best_epoch'] + 1} of {result['epochs']}, {result['seconds_an_epoch']:.1f} s an "
-        "epoch"
+        f"{result['best_epoch'] + 1} of {result['epochs']}"
     )
 
 

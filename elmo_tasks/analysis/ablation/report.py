@@ -1,10 +1,8 @@
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from elmo_tasks.analysis.ablation.paper import Published, published
 from elmo_tasks.analysis.ablation.run import Run, percent
-from elmo_tasks.analysis.environment import describe_environment
 from elmo_tasks.analysis.tables import table
 
 Report = dict[str, Any]
@@ -33,45 +31,33 @@ def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]
         for run, result in results.items()
     ]
     values = [run["value"] for run in runs if "value" in run]
+    # A row has the runs of a variant and a fraction.
+    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault((run["variant"], run["fraction"]), []).append(run)
     return {
         "task": task,
         "metric": f"best_validation_{metric[1:]}",
         # A metric is shown in percent, as in the paper, if it is maximized and lies in [0, 1].
         "in_percent": metric[0] == "+" and all(0 <= value <= 1 for value in values),
-        **describe_environment(),
-        "rows": [_row(task, group) for group in _groups(runs)],
+        "rows": [_row(group) for group in groups.values()],
         "runs": runs,
     }
 
 
-def _groups(runs: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Returns the runs of each variant and fraction, which are a row."""
-    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
-    for run in runs:
-        groups.setdefault((run["variant"], run["fraction"]), []).append(run)
-    return list(groups.values())
-
-
-def _row(task: str, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     complete = [run for run in runs if run["status"] == "complete"]
     values = [run["value"] for run in complete]
-    variant, fraction = runs[0]["variant"], runs[0]["fraction"]
-    paper = published(task, variant, fraction)
     return {
-        "variant": variant,
-        "fraction": fraction,
-        "mean": _mean(complete, "value"),
+        "variant": runs[0]["variant"],
+        "fraction": runs[0]["fraction"],
+        "mean": statistics.fmean(values) if values else None,
         "std": statistics.stdev(values) if len(values) > 1 else None,
+        "num_runs": len(runs),
         "seeds": [run["seed"] for run in complete],
         "values": values,
-        "epochs": _mean(complete, "epochs"),
-        "seconds_an_epoch": _mean(complete, "seconds_an_epoch"),
-        "paper": None if paper is None else paper._asdict(),
+        "epochs": statistics.fmean(run["epochs"] for run in complete) if complete else None,
     }
-
-
-def _mean(runs: Sequence[dict[str, Any]], name: str) -> float | None:
-    return statistics.fmean(run[name] for run in runs) if runs else None
 
 
 def label(report: Report) -> str:
@@ -90,46 +76,22 @@ def fractions_of(report: Report) -> list[float]:
 
 def text_of(report: Report) -> str:
     """Returns what `ablation_report` returned as Markdown."""
-    machine = ", ".join(str(part) for part in report["machine"].values() if part)
-    paper = (
-        " The paper's results are with GloVe vectors, the original biLM and the official data."
-        if any(row["paper"] for row in report["rows"])
-        else ""
-    )
+    lines = [_line(report, row) for row in report["rows"]]
+    columns = [name for name in lines[0] if any(line[name] for line in lines)]
+    rows = table(columns, [[line[column] for column in columns] for line in lines])
     return (
-        f"# Ablation of {report['task']}\n\n{_table(report)}\n\n"
-        "Values are means and standard deviations over seeds, at the best epoch of each run. "
-        "The seconds of an epoch include its validation, and are the median over the epochs of "
-        f"a run.{paper}\n\n"
-        f"{report['date']}; {machine}; torch {report['torch']}:\n\n    {report['command']}\n"
+        f"# Ablation of {report['task']}\n\n{rows}\n\n"
+        "Values are means and standard deviations over seeds, at the best epoch of each run.\n"
     )
 
 
-def _table(report: Report) -> str:
-    lines: list[dict[str, str]] = []
-    for row, runs in zip(report["rows"], _groups(report["runs"])):
-        lines.append(_line(report, row, len(runs)))
-        lines += [
-            {
-                "variant": f"{run['variant']}, seed {run['seed']}",
-                label(report): f"failed, see {run['log']}",
-            }
-            for run in runs
-            if run["status"] == "failed"
-        ]
-    columns = [name for name in lines[0] if any(line.get(name) for line in lines)]
-    return table(columns, [[line.get(column, "") for column in columns] for line in lines])
-
-
-def _line(report: Report, row: dict[str, Any], num_seeds: int) -> dict[str, str]:
-    mean, std, epochs, seconds = (row[k] for k in ("mean", "std", "epochs", "seconds_an_epoch"))
+def _line(report: Report, row: dict[str, Any]) -> dict[str, str]:
+    mean, std, epochs = row["mean"], row["std"], row["epochs"]
     deviation = "" if std is None else f" ± {shown(report, std)}"
     return {
         "variant": row["variant"],
         "training data": "" if fractions_of(report) == [1] else percent(row["fraction"]),
         label(report): "" if mean is None else f"{shown(report, mean)}{deviation}",
-        "seeds": f"{len(row['seeds'])} of {num_seeds}",
+        "seeds": f"{len(row['seeds'])} of {row['num_runs']}",
         "epochs": "" if epochs is None else f"{epochs:.1f}",
-        "seconds an epoch": "" if seconds is None else f"{seconds:.1f}",
-        "paper": "" if row["paper"] is None else str(Published(**row["paper"])),
     }

@@ -1,8 +1,5 @@
 import json
-import re
-import statistics
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,15 +42,11 @@ class Run(NamedTuple):
     def log(self) -> Path:
         return self.folder.with_suffix(".log")
 
-    def is_trained(self) -> bool:
+    def is_complete(self) -> bool:
         """Returns whether there are metrics, which AllenNLP writes after the best weights."""
         return (
             _read(self.folder / "metrics.json") is not None and (self.folder / "best.th").exists()
         )
-
-    def is_complete(self) -> bool:
-        """Returns whether the run has its archive, which AllenNLP writes last."""
-        return self.is_trained() and (self.folder / "model.tar.gz").exists()
 
     def is_interrupted(self) -> bool:
         """Returns whether there is a checkpoint to continue from."""
@@ -63,11 +56,6 @@ class Run(NamedTuple):
     def trained_config(self) -> dict[str, Any] | None:
         """Returns the config that AllenNLP saved when training began, if any."""
         return _read(self.folder / "config.json")
-
-    def is_in_the_way(self) -> bool:
-        """Returns whether the folder has files that do not come from a training."""
-        folder = self.folder
-        return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
 
 
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
@@ -100,30 +88,20 @@ def read_result(run: Run, metric: str) -> dict[str, Any]:
 
     The `status`: `complete`, or `failed` without an epoch or a best value, with the `error`. A
     complete run has the `value` of the validation metric at its best epoch, whose index from 0 is
-    `best_epoch`; the number of its `epochs`; and `seconds_an_epoch`, with the validation: the
-    median over the epochs.
+    `best_epoch`, and the number of its `epochs`.
     """
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
-    epochs = [
-        json.loads(path.read_text(encoding="utf-8"))
-        for path in run.folder.glob("metrics_epoch_*.json")
-    ]
-    if not epochs:
+    num_epochs = len(list(run.folder.glob("metrics_epoch_*.json")))
+    if num_epochs == 0:
         return failed(f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
     best = f"best_validation_{metric[1:]}"
     if best not in metrics:
         return failed(f"metrics.json has no {best}: the metric was never a number")
-    epochs.sort(key=lambda epoch: epoch["epoch"])
-    ends = [_seconds(epoch["training_duration"]) for epoch in epochs]
-    # A recovered training counts its time from zero again. If the first epoch after the restart
-    # took longer than all before together, this cannot be seen, so the median is taken.
-    seconds = [now - then if now > then else now for then, now in zip([0.0, *ends], ends)]
     return {
         "status": "complete",
         "value": metrics[best],
-        "epochs": len(epochs),
+        "epochs": num_epochs,
         "best_epoch": metrics["best_epoch"],
-        "seconds_an_epoch": statistics.median(seconds),
     }
 
 
@@ -142,12 +120,3 @@ def _read(path: Path) -> dict[str, Any] | None:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-
-
-def _seconds(duration: str) -> float:
-    """Returns the seconds of a `timedelta`, written as a string."""
-    match = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d+):([\d.]+)", duration)
-    if match is None:
-        raise ValueError(f"expected a duration such as '1 day, 0:02:03.5', but got {duration!r}")
-    days, hours, minutes, seconds = (float(group or 0) for group in match.groups())
-    return timedelta(days, seconds, hours=hours, minutes=minutes).total_seconds()

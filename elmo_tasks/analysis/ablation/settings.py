@@ -40,19 +40,16 @@ class AblationSettings(NamedTuple):
         """
         known = sorted(path.stem for path in self.configs.glob("*.jsonnet"))
         if not known:
-            files = self.configs.parent.glob("*/*.jsonnet")
-            tasks = sorted({path.parent.name for path in files})
-            raise ConfigurationError(
-                f"there is no task {self.configs.name!r}, because {self.configs} is no folder with "
-                f"configs{nearest_or_all(self.configs.name, tasks)}"
-            )
+            tasks = sorted({path.parent.name for path in self.configs.parent.glob("*/*.jsonnet")})
+            nearest = nearest_or_all(self.configs.name, tasks)
+            raise ConfigurationError(f"{self.configs} is no folder with configs{nearest}")
         if not names:
             raise ConfigurationError(f"give one or more --variants; there are {listed(known)}")
-        if unknown := [name for name in names if name not in known]:
-            unknown_names = ", ".join(map(repr, unknown))
-            raise ConfigurationError(
-                f"{self.configs} has no variant {unknown_names}{nearest_or_all(unknown[0], known)}"
-            )
+        for name in names:
+            if name not in known:
+                raise ConfigurationError(
+                    f"{self.configs} has no variant {name!r}{nearest_or_all(name, known)}"
+                )
         return list(dict.fromkeys(names))
 
     def evaluate(self, run: Run) -> dict[str, Any]:
@@ -91,8 +88,6 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     a model that overfits early would be validated too rarely. Patience grows with the number of
     epochs.
     """
-    if "trainer" not in config:
-        raise ConfigurationError(f"{run.variant} has no trainer, which --train-fraction needs")
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
         raise ConfigurationError(
@@ -104,7 +99,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
         sampler = {**sampler, "drop_last": False}
     times = round(run.fraction**-0.5)
     repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}
-    trainer = dict(config["trainer"])
+    trainer = dict(config.get("trainer", {}))
     for name in ("num_epochs", "patience"):
         if trainer.get(name) is not None:
             trainer[name] = math.ceil(trainer[name] / run.fraction / times)
@@ -140,25 +135,17 @@ def parse_change(text: str) -> tuple[str, Any]:
             name = os.path.join(os.getcwd(), field)
             return field, json.loads(params.evaluate_snippet(name, value))
     except ConfigurationError as error:
-        # The message begins with a position in a made-up file. The position is left out.
-        reason = re.split(r":[\d():-]+: ", str(error), maxsplit=1)[-1]
         raise ValueError(
-            f"the value of {text!r} is not jsonnet ({reason}); a string needs quotes: "
+            f"the value of {text!r} is not jsonnet ({error}); a string needs quotes: "
             f"--set '{field}=\"text\"'"
         ) from error
 
 
 def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
     """
-    Raises `ConfigurationError` if a run was trained with another config, or if its folder has files
-    that do not come from a training.
+    Raises `ConfigurationError` if a run was trained with another config.
     """
     for run, config in configs.items():
-        if run.is_in_the_way():
-            raise ConfigurationError(
-                f"{run.folder} has files, but no config.json of a training; choose another folder "
-                "with -s, or remove this one"
-            )
         trained = run.trained_config()
         if trained is None or trained == config:
             continue
@@ -167,15 +154,13 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
         if trained == config:
             continue
         now, then = Params(config).as_flat_dict(), Params(trained).as_flat_dict()
-        changed = [
-            f"{key} was {json.dumps(then.get(key))}, not {json.dumps(now.get(key))}"
-            for key in sorted(now.keys() | then.keys())
-            if now.get(key) != then.get(key)
-        ]
-        more = f"; and {len(changed) - 3} more" if len(changed) > 3 else ""
+        changed = next(
+            key for key in sorted(now.keys() | then.keys()) if now.get(key) != then.get(key)
+        )
         raise ConfigurationError(
-            f"{run.folder} was trained with other settings: {'; '.join(changed[:3])}{more}. "
-            "Choose another folder with -s, or remove this one."
+            f"{run.folder} was trained with other settings: {changed} was "
+            f"{json.dumps(then.get(changed))}, not {json.dumps(now.get(changed))}. Choose another "
+            "folder with -s, or remove this one."
         )
 
 

@@ -1,18 +1,14 @@
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, BinaryIO
 
-from allennlp.models.archival import archive_model
-
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.common.files import atomic_write, write_whole
-from elmo_tasks.common.lock import lock
+from elmo_tasks.common.files import write_whole
 
 # A stopped training has this many seconds to archive its best weights and to end.
 _SECONDS_TO_END = 60
@@ -22,31 +18,24 @@ def start(
     run: Run, config: Mapping[str, Any], packages: Iterable[str] = ()
 ) -> subprocess.Popen | None:
     """
-    Starts AllenNLP's training of a run, or continues it from its last checkpoint. Returns the
-    process that trains, or `None` if the run is complete.
-
-    `elmo-tasks train` locks its folder while it lives. So two processes never train one run, even
-    if the ablation that started the first process was killed.
+    Starts the training of a run, or continues it from its last checkpoint. Returns the process that
+    trains, or `None` if the run is complete. `elmo-tasks train` itself refuses a folder that has
+    other files than those of a training, or that another process uses.
 
     # Parameters
 
     packages: Packages that the process imports, as with `--include-package`.
     """
+    if run.is_complete():
+        return None
     run.log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "elmo_tasks", "train", str(run.config_file)]
     command += ["-s", str(run.folder), "--file-friendly-logging"]
     for package in packages:
         command += ["--include-package", package]
-    with lock(run.folder):
-        if run.is_trained():
-            if not run.is_complete():
-                _archive(run)
-            return None
-        if run.is_interrupted():
-            command.append("--recover")
-        elif run.folder.exists():
-            shutil.rmtree(run.folder)
-        write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
+    if run.is_interrupted():
+        command.append("--recover")
+    write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
     with open(run.log, "ab") as log:
         log.write(f"$ {shlex.join(command)}\n".encode())
         log.flush()
@@ -99,12 +88,3 @@ def _process(command: list[str], log: BinaryIO) -> subprocess.Popen:
     return subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )
-
-
-def _archive(run: Run) -> None:
-    """Writes the archive of a training that was killed before or while it wrote the archive."""
-    config = run.trained_config() or {}
-    with atomic_write(run.folder / "model.tar.gz") as aside:
-        archive_model(
-            run.folder, archive_path=aside, include_in_archive=config.get("include_in_archive")
-        )

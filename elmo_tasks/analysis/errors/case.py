@@ -34,9 +34,7 @@ class Case(NamedTuple):
     expected: The expected class, the types of the expected entities or roles, the gold answers, or
         the expected links.
     predicted: The predicted class, the types of the predicted entities or roles, the answer, or the
-        kinds of the links (see `KINDS`).
-    num_tokens, num_unknown: The numbers of tokens, and of tokens that the model's word indexer does
-        not know.
+        predicted links.
     """
 
     text: str
@@ -45,7 +43,6 @@ class Case(NamedTuple):
     expected: list[str]
     predicted: list[str]
     num_tokens: int = 0
-    num_unknown: int = 0
 
     @property
     def score(self) -> float:

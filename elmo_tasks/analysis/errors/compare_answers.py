@@ -16,14 +16,6 @@ from elmo_tasks.metrics.srl import Argument, arguments
 from elmo_tasks.readers.coref_file import Span
 from elmo_tasks.readers.entities import read_entities
 
-# The first three are kinds of predicted links. The last two are kinds of missed gold links.
-RIGHT = "right"
-CONFLATED = "wrong: joins two clusters"
-EXTRA = "wrong: joins what is no mention"
-MISSED = "missing: mention not found"
-DIVIDED = "missing: mention begins a cluster"
-KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
-
 
 def _compare_class(instance: Instance, answer: JsonDict) -> Case:
     return _compare_choice(instance, answer, [_field(instance, "label").label], [answer["label"]])
@@ -111,33 +103,29 @@ def _compare_links(instance: Instance, answer: JsonDict) -> Case:
     expected = [sorted(cluster) for cluster in _metadata(instance, "clusters")]
     owners = {span: index for index, cluster in enumerate(expected) for span in cluster}
     antecedents = {span: before for each in expected for before, span in pairwise(each)}
-    claims, kinds = [], []
+    claims = []
     predicted: list[list[Span]] = [
         [tuple(mention["tokens"]) for mention in cluster] for cluster in answer["clusters"]
     ]
     for cluster, spans in zip(answer["clusters"], predicted):
         for mention, span in list(zip(cluster, spans))[1:]:
             antecedent = spans[mention["antecedent"]]
-            kinds.append(_kind(owners.get(span), owners.get(antecedent)))
+            is_right = span in owners and owners[span] == owners.get(antecedent)
             claims.append(
                 Claim(
                     _link(span, antecedent, words),
                     _right(span, owners, antecedents, words),
                     mention["probability"],
-                    kinds[-1] == RIGHT,
+                    is_right,
                     " ".join(answer["sentences"][mention["sentence"]]),
                 )
             )
-    begun = {spans[0] for spans in predicted}
-    found = {span for spans in predicted for span in spans}
-    kinds += [MISSED for span in antecedents if span not in found]
-    kinds += [DIVIDED for span in antecedents if span in begun]
     return Case(
         " ".join(words),
         coref_counts(predicted, expected).tolist(),
         claims,
         [_link(*pair, words) for pair in antecedents.items()],
-        kinds,
+        [claim.predicted for claim in claims],
     )
 
 
@@ -181,12 +169,6 @@ def _text(instance: Instance) -> str:
 
 def _words(field: Any) -> list[str]:
     return [token.text for token in field]
-
-
-def _kind(owner: int | None, antecedents_owner: int | None) -> str:
-    if owner is None or antecedents_owner is None:
-        return EXTRA
-    return RIGHT if owner == antecedents_owner else CONFLATED
 
 
 def _right(

@@ -12,37 +12,23 @@ from elmo_tasks.common.errors import ConfigurationError
 _CHUNK = 100
 
 
-def compare(mine: Sequence[Case], others: Sequence[Case], num_cases: int) -> dict[str, Any]:
+def compare(mine: Sequence[Case], others: Sequence[Case]) -> dict[str, Any]:
     """
-    Returns how much better or worse one model is than another, with at most `num_cases` cases in
-    which one beats the other. The cases have the same order. Raises `ConfigurationError` unless
-    they have the same gold answers.
+    Returns how much better or worse one model is than another, and in how many cases. The cases
+    have the same order. Raises `ConfigurationError` unless they have the same gold answers.
     """
     if [case.expected for case in mine] != [case.expected for case in others]:
         raise ConfigurationError(
             "the answers of the two models cannot be compared, because the models read the data in "
             f"different ways: {len(mine):,} and {len(others):,} cases, or different gold answers"
         )
-    # The clearest cases come first.
-    pairs = [(one.score - other.score, one, other) for one, other in zip(mine, others)]
-    better = sorted((each for each in pairs if each[0] > 0), key=lambda each: -each[0])
-    worse = sorted((each for each in pairs if each[0] < 0), key=lambda each: each[0])
-    num_equal = len(pairs) - len(better) - len(worse)
+    differences = [one.score - other.score for one, other in zip(mine, others)]
+    num_better, num_worse = (sum(sign * each > 0 for each in differences) for sign in (1, -1))
+    num_equal = len(differences) - num_better - num_worse
     return {
         "score": score_of(others),
         **paired_bootstrap(mine, others),
-        "cases": {"better": len(better), "equal": num_equal, "worse": len(worse)},
-        "only_this_is_right": [_as_json(*pair) for _, *pair in better[:num_cases]],
-        "only_the_other_is_right": [_as_json(*pair) for _, *pair in worse[:num_cases]],
-    }
-
-
-def _as_json(mine: Case, other: Case) -> dict[str, Any]:
-    return {
-        "text": mine.text,
-        "expected": mine.expected,
-        "predicted": [claim.predicted for claim in mine.claims],
-        "predicted_by_other": [claim.predicted for claim in other.claims],
+        "cases": {"better": num_better, "equal": num_equal, "worse": num_worse},
     }
 
 

@@ -7,25 +7,24 @@ from elmo_tasks.analysis.tables import table
 # The maximum number of characters of a text.
 _LONGEST = 300
 
-_HEADINGS = {
-    "classes": "Which class is taken for which",
-    "entities": "Types of entities",
-    "labels": "Labels",
-    "tags": "Tags",
-    "roles": "Roles",
-    "links": "Links between mentions",
-}
-
 
 def markdown(report: dict[str, Any]) -> str:
     """Returns what `error_report` returned as Markdown."""
-    metric, kind = report["metric"], report["kind"]
+    metric = report["metric"]
     parts = [
         f"# Errors of {report['model']} on {report['data']}",
         f"{report['num_cases']:,} cases; {metric} {_percent(report['score'])} %.",
     ]
-    if kind in _HEADINGS:
-        parts += [f"## {_HEADINGS[kind]}", _first_table(report)]
+    if "confusion" in report:
+        rows = [[expected, *row.values()] for expected, row in report["confusion"].items()]
+        columns = ["expected, and predicted as:", *report["confusion"]]
+        parts += ["## Which class is taken for which", _table(columns, rows)]
+    if "types" in report:
+        rows = [
+            [name or "entity", *numbers] for name, *numbers in map(dict.values, report["types"])
+        ]
+        columns = ["type", "expected", "predicted", "precision, %", "recall, %"]
+        parts += ["## By type", _table(columns, rows)]
     by_confidence = [
         [f"{100 * low:.0f} to {100 * high:.0f} %", *others]
         for low, high, *others in map(dict.values, report["calibration"])
@@ -33,8 +32,6 @@ def markdown(report: dict[str, Any]) -> str:
     parts += [
         "## By length",
         _table(["tokens", "cases", f"{metric}, %"], map(dict.values, report["by_length"])),
-        "## By share of unknown words",
-        _table(["unknown words", "cases", f"{metric}, %"], map(dict.values, report["by_unknown"])),
         "## Calibration",
         f"Expected calibration error: {_percent(report['calibration_error'])} %.",
         _table(["confidence", "claims", "mean confidence, %", "right, %"], by_confidence),
@@ -48,17 +45,6 @@ def markdown(report: dict[str, Any]) -> str:
     if "against" in report:
         parts += _against(report)
     return "\n\n".join(parts)
-
-
-def _first_table(report: dict[str, Any]) -> str:
-    if "confusion" in report:
-        confusion = report["confusion"]
-        rows = [[expected, *row.values()] for expected, row in confusion.items()]
-        return _table(["expected, and predicted as:", *confusion], rows)
-    if "links" in report:
-        return _table(["link", "how many"], report["links"].items())
-    rows = [[name or "entity", *numbers] for name, *numbers in map(dict.values, report["types"])]
-    return _table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -84,19 +70,7 @@ def _against(report: dict[str, Any]) -> list[str]:
         f"{against['p_value']:.4f}): {verdict}.",
         f"{model} is better in {counts['better']:,} cases and worse in {counts['worse']:,}; "
         f"in {counts['equal']:,} both are as good.",
-        f"### Where only {model} is right",
-        _numbered(map(_pair, against["only_this_is_right"])),
-        f"### Where only {other} is right",
-        _numbered(map(_pair, against["only_the_other_is_right"])),
     ]
-
-
-def _pair(case: dict[str, Any]) -> str:
-    mine, others = (
-        _plain("; ".join(case[name]) or "nothing") for name in ("predicted", "predicted_by_other")
-    )
-    expected = _plain(" or ".join(dict.fromkeys(case["expected"])) or "nothing")
-    return f"**{mine}** against **{others}**, expected **{expected}**: {_plain(case['text'])}"
 
 
 def _numbered(lines: Iterable[str]) -> str:

@@ -2,9 +2,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from allennlp.common.util import lazy_groups_of
-from allennlp.data import Instance, Vocabulary
 from allennlp.data.fields import TextField
-from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.models import Archive
 from allennlp.predictors import Predictor
 from tqdm import tqdm
@@ -45,7 +43,6 @@ def read_cases(archive: Archive, data: str) -> Compared:
             f"{type(archive.model).__name__}, whose predictor is {archive.model.default_predictor}"
         )
     metric, compare = COMPARISONS[task.compared]
-    vocab = archive.model.vocab
     instances = list(predictor._dataset_reader.read(data))
     if not instances:
         raise ConfigurationError(f"{data} has no instance")
@@ -53,23 +50,8 @@ def read_cases(archive: Archive, data: str) -> Compared:
     with tqdm(total=len(instances), desc="predicting", delay=3) as progress:
         for group in lazy_groups_of(instances, _GROUP):
             for instance, answer in zip(group, predictor.predict_batch_instance(group)):
-                num_tokens, num_unknown = _count(instance, vocab)
-                case = compare(instance, answer)
-                cases.append(case._replace(num_tokens=num_tokens, num_unknown=num_unknown))
+                texts = [each for each in instance.fields.values() if isinstance(each, TextField)]
+                num_tokens = sum(map(len, texts))
+                cases.append(compare(instance, answer)._replace(num_tokens=num_tokens))
             progress.update(len(group))
     return Compared(task.compared, metric, cases, task.classes)
-
-
-def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:
-    """Returns the number of tokens, and of those that the indexer of words does not know."""
-    fields = [field for field in instance.fields.values() if isinstance(field, TextField)]
-    num_tokens = num_unknown = 0
-    for field in fields:
-        num_tokens += len(field)
-        for indexer in field.token_indexers.values():
-            if isinstance(indexer, SingleIdTokenIndexer) and indexer.namespace is not None:
-                known = vocab.get_token_to_index_vocabulary(indexer.namespace)
-                indices = indexer.tokens_to_indices(list(field), vocab)["tokens"]
-                num_unknown += indices.count(known.get(vocab._oov_token))
-                break
-    return num_tokens, num_unknown

@@ -1,16 +1,13 @@
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from elmo_tasks.analysis.errors.case import Case, score_of
-from elmo_tasks.analysis.errors.compare_answers import KINDS
 from elmo_tasks.analysis.errors.comparison import compare
 from elmo_tasks.analysis.errors.read_cases import Compared
 
-# The groups by share of unknown words end at these shares.
-_SHARES = (0.0, 0.1, 0.2, 1.0)
 _NUM_LENGTH_GROUPS = 4
 _NUM_BINS = 10
 
@@ -29,8 +26,7 @@ def error_report(
     # Parameters
 
     model, data: The names of the model and of the data.
-    num_mistakes (default `10`): The maximum number of mistakes to show, and of cases in which one
-        model beats the other.
+    num_mistakes (default `10`): The maximum number of mistakes to show.
     other, other_cases: The name of a second model, and its cases in the same order.
     """
     kind, metric, cases, classes = compared
@@ -46,22 +42,18 @@ def error_report(
         report["confusion"] = _confusion(cases, classes)
     if kind in ("entities", "labels", "roles", "tags"):
         report["types"] = _types(cases)
-    if kind == "links":
-        kinds = Counter(kind for case in cases for kind in case.predicted)
-        report["links"] = {kind: kinds[kind] for kind in KINDS}
     bins = _calibration(cases)
     num_claims = sum(each["num_claims"] for each in bins)
     distances = [each["num_claims"] * abs(each["confidence"] - each["right"]) for each in bins]
     report |= {
         "by_length": _by_length(cases),
-        "by_unknown": _by_unknown(cases),
         # The expected calibration error of Guo et al. 2017, section 2.
         "calibration_error": sum(distances) / max(num_claims, 1),
         "calibration": bins,
         "mistakes": _mistakes(cases)[:num_mistakes],
     }
     if other is not None:
-        report["against"] = {"model": other, **compare(cases, other_cases, num_mistakes)}
+        report["against"] = {"model": other, **compare(cases, other_cases)}
     return report
 
 
@@ -103,25 +95,9 @@ def _by_length(cases: Sequence[Case]) -> list[dict[str, Any]]:
     edges = sorted({int(end) for end in ends})
     starts = [min(lengths), *(edge + 1 for edge in edges[:-1])]
     names = [f"{low}" if low == high else f"{low} to {high}" for low, high in zip(starts, edges)]
-    return _groups(cases, names, edges, lambda case: case.num_tokens)
-
-
-def _by_unknown(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Groups the cases by their share of unknown words. Returns the score of each group."""
-    names = [f"{'up to ' * (share > 0)}{100 * share:g} %" for share in _SHARES]
-    return _groups(cases, names, _SHARES, lambda case: case.num_unknown / max(case.num_tokens, 1))
-
-
-def _groups(
-    cases: Sequence[Case],
-    names: Sequence[str],
-    ends: Sequence[float],
-    value_of: Callable[[Case], float],
-) -> list[dict[str, Any]]:
-    """Returns the scores of the groups that have cases. A group ends at each of `ends`."""
-    members: list[list[Case]] = [[] for _ in ends]
+    members: list[list[Case]] = [[] for _ in edges]
     for case in cases:
-        members[numpy.searchsorted(ends, value_of(case))].append(case)
+        members[numpy.searchsorted(edges, case.num_tokens)].append(case)
     return [
         {"name": name, "num_cases": len(group), "score": score_of(group)}
         for name, group in zip(names, members)

@@ -1,15 +1,13 @@
 from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement
 from typing import Any
 
 import torch
 from torch.nn.functional import normalize
 from tqdm import tqdm
 
-from elmo_tasks.analysis.neighbors.occurrences import Occurrence, find, search
+from elmo_tasks.analysis.neighbors.occurrences import Occurrence, search
 from elmo_tasks.analysis.neighbors.vectors import (
     cluster,
-    mean_cosine,
     principal_plane,
     rank,
     similar_words,
@@ -34,7 +32,6 @@ def neighbors(
     sentence: str | None = None,
     num_clusters: int = 2,
     layer: int | None = None,
-    ignore_case: bool = False,
     num_similar: int = 8,
     word_vectors: str | None = None,
 ) -> dict[str, Any]:
@@ -50,7 +47,6 @@ def neighbors(
     sentence: A tokenized sentence that contains the word. If it is given, the occurrences are not
         clustered, but ranked by their cosine to the first occurrence in this sentence.
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
-    ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
     num_similar (default `8`): The number of nearest words in layer 0, among the 20,000 most
         frequent words of the text.
     word_vectors: A file of word vectors such as GloVe's, whose nearest words are reported as well,
@@ -60,12 +56,19 @@ def neighbors(
     layer = num_layers - 1 if layer is None else layer
     if not 0 <= layer < num_layers:
         raise ConfigurationError(f"--layer must be from 0 to {num_layers - 1}, not {layer}")
-    wanted = None if sentence is None else find(word, sentence, ignore_case)
-    corpus = search(text, word, _MAX_OCCURRENCES, ignore_case)
+    wanted = None
+    if sentence is not None:
+        words = sentence.split()
+        if word not in words:
+            raise ConfigurationError(
+                f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
+            )
+        wanted = Occurrence(words, words.index(word))
+    corpus = search(text, word, _MAX_OCCURRENCES)
     if not corpus.occurrences:
         raise ConfigurationError(
             f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences; give "
-            "one token, and --ignore-case if its capitals may differ"
+            "one token, spelt as there"
         )
     # An occurrence is not compared with itself.
     occurrences = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
@@ -77,8 +80,7 @@ def neighbors(
     else:
         (centre,) = _vectors(sentence_layers, layer, [wanted])
         groups = [rank(vectors, range(len(vectors)), centre)]
-    pairs = combinations_with_replacement(enumerate(groups, start=1), 2)
-    points, shares = principal_plane(vectors)
+    points = principal_plane(vectors)
     frequent = [other for other, _ in corpus.counts.most_common(_MAX_WORDS)]
     similar = similar_words(sentence_layers.bilm, word, frequent, num_similar)
     in_file: list[tuple[str, float]] = []
@@ -105,12 +107,6 @@ def neighbors(
             ]
             for group in groups
         ],
-        "mean_cosines": [
-            {"clusters": [i, j], "mean_cosine": mean_cosine(vectors, first, second)}
-            for (i, first), (j, second) in pairs
-        ],
-        # The shares of the variance that the two axes of the points have.
-        "shares_of_variance": shares,
         "nearest_words_of_layer_0": _as_dicts(similar),
         "nearest_words_of_file": _as_dicts(in_file),
     }
@@ -134,14 +130,6 @@ def text_of(report: dict[str, Any], max_lines: int) -> str:
             line = Occurrence(each["words"], each["place"]).line()
             lines.append(f"{each['cosine']:6.3f} {line}")
     lines.append("")
-    if len(report["groups"]) > 1:
-        cosines = [
-            f"{pair['mean_cosine']:.3f} {'within' if i == j else 'between'} "
-            f"{i if i == j else f'{i} and {j}'}"
-            for pair in report["mean_cosines"]
-            for i, j in [pair["clusters"]]
-        ]
-        lines.append(f"Mean cosines of two occurrences: {', '.join(cosines)}.")
     similar = _listed(report["nearest_words_of_layer_0"])
     lines.append(f"Nearest words in layer 0, which ignores the context: {similar}.")
     if in_file := report["nearest_words_of_file"]:

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 
 # Longer lines are cut into pieces of this many tokens.
@@ -20,12 +19,11 @@ class Occurrence(NamedTuple):
 
     def line(self, width: int = 40) -> str:
         """
-        Returns the word with its context as one line: as many whole words as fit into `width`
-        characters before it, and as many after it.
+        Returns the word with its context as one line: `width` characters before it and after it.
         """
         before, after = self.words[: self.position], self.words[self.position + 1 :]
-        left = " ".join(_as_fit(before[::-1], width)[::-1])
-        return f"{left:>{width}}  {self.words[self.position]}  {' '.join(_as_fit(after, width))}"
+        left, right = " ".join(before)[-width:], " ".join(after)[:width]
+        return f"{left:>{width}}  {self.words[self.position]}  {right}"
 
 
 class Corpus(NamedTuple):
@@ -40,13 +38,7 @@ class Corpus(NamedTuple):
     counts: Counter[str]
 
 
-def search(
-    pattern: str | os.PathLike,
-    word: str,
-    max_occurrences: int,
-    ignore_case: bool = False,
-    seed: int = 0,
-) -> Corpus:
+def search(pattern: str | os.PathLike, word: str, max_occurrences: int, seed: int = 0) -> Corpus:
     """
     Searches a tokenized text for a word. The text is read once and is not kept in memory. A line of
     more than 256 tokens is cut into several sentences. If there are more than `max_occurrences`,
@@ -62,7 +54,7 @@ def search(
         num_sentences += 1
         counts.update(words)
         for position, other in enumerate(words):
-            if not _is_same(other, word, ignore_case):
+            if other != word:
                 continue
             # Reservoir sampling: algorithm R of Vitter 1985.
             slot = drawn.randrange(num_occurrences + 1)
@@ -74,31 +66,3 @@ def search(
                 kept[slot] = found
     occurrences = [occurrence for _, occurrence in sorted(kept, key=lambda pair: pair[0])]
     return Corpus(occurrences, num_occurrences, num_sentences, counts)
-
-
-def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
-    """
-    Returns the first occurrence of a word in a tokenized sentence. Raises `ConfigurationError` if
-    there is none.
-    """
-    words = sentence.split()
-    for position, other in enumerate(words):
-        if _is_same(other, word, ignore_case):
-            return Occurrence(words, position)
-    raise ConfigurationError(
-        f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
-    )
-
-
-def _is_same(word: str, other: str, ignore_case: bool) -> bool:
-    return word == other or ignore_case and word.casefold() == other.casefold()
-
-
-def _as_fit(words: list[str], width: int) -> list[str]:
-    """Returns as many of the first words as fit into a width, with a blank between them."""
-    used = -1
-    for num_fitting, word in enumerate(words):
-        used += len(word) + 1
-        if used > width:
-            return words[:num_fitting]
-    return words

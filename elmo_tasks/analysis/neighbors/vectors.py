@@ -39,31 +39,16 @@ def cluster(vectors: torch.Tensor, num_clusters: int) -> list[Group]:
     return sorted(groups, key=len, reverse=True)
 
 
-def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
+def principal_plane(vectors: torch.Tensor) -> torch.Tensor:
     """
-    Returns the mean cosine over all pairs of a member of `group` and a member of `other`. If the
-    two groups are the same, pairs of a member with itself are left out.
-    """
-    first, second = (vectors[[member for member, _ in each]].double() for each in (group, other))
-    total, num_pairs = float(first.sum(0) @ second.sum(0)), len(group) * len(other)
-    if group is other:
-        # Each pair of a member with itself has a cosine of 1.
-        total, num_pairs = total - len(group), num_pairs - len(group)
-    return total / num_pairs if num_pairs else 1.0
-
-
-def principal_plane(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
-    """
-    Projects vectors to the plane of their first two principal components. Returns the points, of
-    shape (occurrences, 2), and each component's share of the variance.
+    Projects vectors to the plane of their first two principal components: shape (occurrences, 2).
     """
     centered = (vectors - vectors.mean(0)).double()
-    _, sizes, directions = torch.linalg.svd(centered, full_matrices=False)
-    variances = sizes.square() / sizes.square().sum().clamp(min=1e-12)
+    _, _, directions = torch.linalg.svd(centered, full_matrices=False)
     points = torch.zeros(len(vectors), 2, dtype=torch.double)
     projected = centered @ directions[:2].T
     points[:, : projected.size(1)] = projected
-    return points, [*variances[:2].tolist(), 0.0][:2]
+    return points
 
 
 def similar_words(

@@ -1,9 +1,9 @@
 """Probes, which predict the tags of words from their vectors (Peters et al. 2018, section 5.3)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch.nn.functional import cross_entropy, normalize
@@ -32,44 +32,22 @@ def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float
 
 class MostFrequent:
     """
-    Predicts the most frequent tag of a word or lemma (`keys`) in the training data. For a word that
-    this data lacks, predicts the tag of the back-off or, if that lacks the word too, the most
-    frequent of all tags. Of two equally frequent tags, takes the one that occurs first. A token
-    with several tags counts once for each.
+    Predicts the most frequent tag of a word or lemma (`keys`) in the training data, or of all of
+    them for a word that this data lacks. Of two equally frequent tags, takes the one that occurs
+    first. A token with several tags counts once for each.
     """
 
-    def __init__(
-        self,
-        keys: Iterable[str],
-        tags: Iterable[tuple[str, ...]],
-        back_off: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, keys: Iterable[str], tags: Iterable[tuple[str, ...]]) -> None:
         of_all: Counter[str] = Counter()
         of_key: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for key, gold in zip(keys, tags):
             of_all.update(gold)
             of_key[key].update(gold)
         self.of_all = of_all.most_common(1)[0][0]
-        self.back_off = back_off or {}
         self._of_key = {key: counts.most_common(1)[0][0] for key, counts in of_key.items()}
 
-    def __contains__(self, key: str) -> bool:
-        """Returns whether the training data has the word."""
-        return key in self._of_key
-
     def of(self, key: str) -> str:
-        return self._of_key.get(key) or self.back_off.get(key, self.of_all)
-
-
-class Probe(Protocol):
-    """Trains on the tagged tokens of one file, and predicts the tags of another."""
-
-    def rows(
-        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
-    ) -> Iterator[ProbeRow]:
-        """
-        Yields the accuracy of each layer, from the token layer to the top, and then any other rows.
-        """
+        return self._of_key.get(key, self.of_all)
 
 
 @dataclass(frozen=True)
@@ -90,9 +68,8 @@ class LinearProbe:
     learning_rate: float = 0.003
     seed: int = 1
 
-    def rows(
-        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
-    ) -> Iterator[ProbeRow]:
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+        """Yields the accuracy of each layer, from the token layer to the top, and of the mix."""
         num_layers = train.layers.size(1)
         parts = [(layer_name(j), slice(j, j + 1)) for j in range(num_layers)]
         for name, part in [*parts, ("mix", slice(None))]:
@@ -153,15 +130,15 @@ class NearestProbe:
     Predicts the nearest sense of each word in each layer. The tags of a word are its senses. The
     vector of a sense is the mean over its tokens in the training data, and the nearest sense has
     the largest cosine. Of two equally near senses, the more frequent one is taken. A word that the
-    training data lacks gets the tag of `most_frequent`.
+    training data lacks gets the most frequent tag of all.
     """
 
-    def rows(
-        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
-    ) -> Iterator[ProbeRow]:
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+        """Yields the accuracy of each layer, from the token layer to the top."""
         rows_of = _rows_of(train.keys)
+        most_frequent = MostFrequent(train.keys, train.tags).of_all
         for layer in range(train.layers.size(1)):
-            predicted = [most_frequent.of(key) for key in validation.keys]
+            predicted = [most_frequent] * len(validation.keys)
             for key, rows in _rows_of(validation.keys).items():
                 if key in rows_of:
                     senses, means = _means(train, layer, rows_of[key])
@@ -174,7 +151,10 @@ class NearestProbe:
 
 
 # The probes by their `type` in a config. The first is the default.
-PROBES: dict[str, Callable[..., Probe]] = {"linear": LinearProbe, "nearest": NearestProbe}
+PROBES: dict[str, Callable[..., LinearProbe | NearestProbe]] = {
+    "linear": LinearProbe,
+    "nearest": NearestProbe,
+}
 
 
 def _means(train: TaggedTokens, layer: int, rows: list[int]) -> tuple[list[str], torch.Tensor]:

@@ -1,10 +1,16 @@
-from collections.abc import Mapping
 from typing import Any
 
 from allennlp.common import Params
 
-from elmo_tasks.analysis.probe.probe import PROBES, MostFrequent, Probe, ProbeRow, accuracy
-from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedTokens, embed, read_back_off
+from elmo_tasks.analysis.probe.probe import (
+    PROBES,
+    LinearProbe,
+    MostFrequent,
+    NearestProbe,
+    ProbeRow,
+    accuracy,
+)
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedTokens, embed
 from elmo_tasks.analysis.tables import layer_name, table
 from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.from_config import bilm_from_config, with_options
@@ -18,14 +24,12 @@ def run_config(config: dict[str, Any]) -> dict[str, Any]:
     # Parameters
 
     config: `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
-        `validation_data_path`; `model`, with a `bilm`, the `type` of the probe (see `PROBES`) and
-        its parameters; optionally `back_off_path`, a file of words and tags for words that the
-        training data lacks.
+        `validation_data_path`; and `model`, with a `bilm`, the `type` of the probe (see `PROBES`)
+        and its parameters.
     """
     params = Params(with_options(config))
     reader = from_fields(ColumnReader, params.pop("dataset_reader").as_dict(quiet=True))
     paths = [params.pop(f"{name}_data_path") for name in ("train", "validation")]
-    back_off_path = params.pop("back_off_path", None)
     model = params.pop("model")
     bilm = model.pop("bilm").as_dict(quiet=True)
     kind = model.pop_choice("type", [*PROBES], default_to_first_choice=True)
@@ -34,63 +38,34 @@ def run_config(config: dict[str, Any]) -> dict[str, Any]:
     sentence_layers = SentenceLayers(bilm_from_config(bilm).eval())
     title = f"{reader.tag_column} of {paths[1]} in {bilm.get('pretrained_file')}"
     # All files are read before any layers are computed, so that their errors are found early.
-    back_off = None if back_off_path is None else read_back_off(back_off_path)
     sentences = [list(reader.read(path)) for path in paths]
     train, validation = (embed(sentence_layers, part) for part in sentences)
-    return run_probe(title, probe, train, validation, back_off)
+    return run_probe(title, probe, train, validation)
 
 
 def run_probe(
-    title: str,
-    probe: Probe,
-    train: TaggedTokens,
-    validation: TaggedTokens,
-    back_off: Mapping[str, str] | None = None,
+    title: str, probe: LinearProbe | NearestProbe, train: TaggedTokens, validation: TaggedTokens
 ) -> dict[str, Any]:
     """
     Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and that of
-    each word.
-
-    # Returns
-
-    `title`; the `rows` of the baselines and of the probe; and as `counts` the numbers of
-    `train_tokens`, of their distinct `tags`, and of `validation_tokens`. Of the validation tokens,
-    `unseen_words` have a word, and `unseen_tags` only gold tags, that the training data lacks;
-    `backed_off_words` have a word that only the back-off has.
+    each word. Returns the `title` and the `rows` of the baselines and of the probe.
     """
-    most_frequent = MostFrequent(train.keys, train.tags, back_off)
+    most_frequent = MostFrequent(train.keys, train.tags)
     of_all = [most_frequent.of_all] * len(validation.tags)
     of_words = [most_frequent.of(key) for key in validation.keys]
     rows = [
         ProbeRow("most frequent tag", accuracy(of_all, validation.tags)),
         ProbeRow("most frequent tag of each word", accuracy(of_words, validation.tags)),
-        *probe.rows(train, validation, most_frequent),
+        *probe.rows(train, validation),
     ]
-    known = {tag for gold in train.tags for tag in gold}
-    unseen_words = [key for key in validation.keys if key not in most_frequent]
-    counts = {
-        "train_tokens": len(train.tags),
-        "tags": len(known),
-        "validation_tokens": len(validation.tags),
-        "unseen_words": len(unseen_words),
-        "backed_off_words": sum(key in most_frequent.back_off for key in unseen_words),
-        "unseen_tags": sum(known.isdisjoint(gold) for gold in validation.tags),
-    }
-    return {"title": title, "rows": [row._asdict() for row in rows], "counts": counts}
+    return {"title": title, "rows": [row._asdict() for row in rows]}
 
 
 def text_of(report: dict[str, Any]) -> str:
-    rows, counts = report["rows"], report["counts"]
+    rows = report["rows"]
     cells = [[row["name"], f"{100 * row['accuracy']:.2f}"] for row in rows]
-    lines = [report["title"], "", table(["", "accuracy, %"], cells), ""]
+    lines = [report["title"], "", table(["", "accuracy, %"], cells)]
     for weights in filter(None, (row["weights"] for row in rows)):
         parts = [f"{weight:.3f} {layer_name(j)}" for j, weight in enumerate(weights)]
-        lines.append(f"Weights of the layers in the mix: {', '.join(parts)}.")
-    backed_off = counts["backed_off_words"]
-    lines.append(
-        f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} tags. "
-        f"The validation data has {counts['validation_tokens']:,}; the training data does not have "
-        f"the words of {counts['unseen_words']:,} and the tags of {counts['unseen_tags']:,} of "
-        "them." + (f" The back-off has {backed_off:,} of these words." if backed_off else "")
-    )
+        lines += ["", f"Weights of the layers in the mix: {', '.join(parts)}."]
     return "\n".join(lines)

@@ -7,9 +7,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.common.columns import check_columns
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
-from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
@@ -47,8 +45,6 @@ class ColumnReader:
     tag_separator: str | None = None
 
     def __post_init__(self) -> None:
-        if self.tag_separator == "":
-            raise ConfigurationError("tag_separator must have a character, but is empty")
         check_columns(self.columns, self._chosen)
 
     @property
@@ -72,22 +68,6 @@ class ColumnReader:
         if tag == self.untagged:
             return ()
         return tuple(filter(None, tag.split(self.tag_separator) if self.tag_separator else [tag]))
-
-
-def read_back_off(file_path: str | os.PathLike) -> dict[str, str]:
-    """
-    Reads a tag for each word, such as the first sense of each lemma in WordNet. A line has a word
-    or lemma, a tab and a tag. If a word has several lines, the first counts.
-    """
-    tags: dict[str, str] = {}
-    for line_number, line in numbered_lines(file_path):
-        columns = line.split("\t")
-        if len(columns) != 2 or not all(columns):
-            raise ValueError(
-                f"{file_path}:{line_number}: expected a word, a tab and a tag, but got {line!r}"
-            )
-        tags.setdefault(*columns)
-    return tags
 
 
 class TaggedTokens(NamedTuple):

@@ -426,7 +426,6 @@ function mixes(models) {
 // What `elmo-errors` says of a model on a data set.
 function errors(report) {
   const percent = (share) => `${(100 * share).toFixed(1)} %`;
-  const groups = (caption, parts) => bars(caption, Object.fromEntries(parts.map((part) => [`${part.name} (${part.num_cases})`, part.score])));
   const parts = [heading(`${report.model} on ${report.data}`),
     make('p', {}, `${report.num_cases.toLocaleString('en')} cases; ${report.metric} ${percent(report.score)}; calibration error ${percent(report.calibration_error)}.`)];
   if (report.confusion) {
@@ -442,13 +441,8 @@ function errors(report) {
     parts.push(table('By type', ['type', 'expected', 'predicted', 'precision', 'recall'], report.types.map((each) =>
       [each.type, String(each.expected), String(each.predicted), percent(each.precision), percent(each.recall)]), { class: 'lines' }));
   }
-  if (report.links) {
-    parts.push(table('Links between mentions', ['link', 'how many'], Object.entries(report.links).map(([kind, count]) => [kind, String(count)]), { class: 'lines' }));
-  }
   parts.push(
-    make('div', { class: 'columns' },
-      groups(`${report.metric} by number of tokens (and cases)`, report.by_length),
-      groups(`${report.metric} by share of unknown words (and cases)`, report.by_unknown)),
+    bars(`${report.metric} by number of tokens (and cases)`, Object.fromEntries(report.by_length.map((part) => [`${part.name} (${part.num_cases})`, part.score]))),
     table('How often the model is right for how confident it is', ['confidence', 'claims', 'right'], report.calibration.map((bin) =>
       [`${percent(bin.low)} to ${percent(bin.high)}`, String(bin.num_claims), percent(bin.right)]), { class: 'lines' }),
     make('h3', {}, 'The most confident mistakes'),

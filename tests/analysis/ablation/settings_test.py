@@ -106,19 +106,10 @@ def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) 
     assert config["trainer"] == {"num_epochs": 4, "patience": None}
 
 
-@pytest.mark.parametrize(
-    ("text", "lacking"),
-    [
-        ("(import 'library.libsonnet') { data_loader: {} }", "data_loader with a batch_sampler"),
-        ("{ dataset_reader: { type: 'some' } }", "trainer"),
-    ],
-)
-def test_a_config_of_which_no_fraction_can_be_taken_is_refused(
-    configs: Path, text: str, lacking: str
-) -> None:
-    (configs / "bad.jsonnet").write_text(text)
+def test_a_config_of_which_no_fraction_can_be_taken_is_refused(configs: Path) -> None:
+    (configs / "bad.jsonnet").write_text("(import 'library.libsonnet') { data_loader: {} }")
 
-    with pytest.raises(ConfigurationError, match=f"bad has no {lacking}, which --train-fraction"):
+    with pytest.raises(ConfigurationError, match="bad has no data_loader with a batch_sampler"):
         evaluate(configs, "bad", fraction=0.5)
 
 
@@ -169,8 +160,7 @@ def test_other_settings_are_refused_and_said(configs: Path, tmp_path: Path) -> N
 
     with pytest.raises(
         ConfigurationError,
-        match=r"seed7 was trained with other settings: model\.twice was 6, not 8; "
-        r"model\.width was 3, not 4\. Choose another folder with -s, or remove",
+        match=r"seed7 was trained with other settings: model\.twice was 6, not 8\. Choose",
     ):
         refuse_other_settings(configs_of[1])
 
@@ -191,19 +181,5 @@ def test_a_folder_whose_config_names_a_bilm_is_continued(configs: Path, tmp_path
 
     assert "options" in trained["model"]["elmo"]["bilm"]
     refuse_other_settings({run: evaluated("mini")})
-    with pytest.raises(ConfigurationError, match='lstm.dim was 512, not 768; .*not "base"'):
+    with pytest.raises(ConfigurationError, match=r"other settings: model\.elmo\.bilm\."):
         refuse_other_settings({run: evaluated("base")})
-
-
-def test_a_folder_of_something_else_is_refused(configs: Path, tmp_path: Path) -> None:
-    run = Run(tmp_path / "runs", "base", 7)
-    config = {run: evaluate(configs)}
-    run.folder.mkdir(parents=True)
-    refuse_other_settings(config)
-    (run.folder / "thesis.txt").touch()
-
-    with pytest.raises(
-        ConfigurationError, match=r"seed7 has files, but no config\.json of a training; choose"
-    ):
-        refuse_other_settings(config)
-    assert not run.is_trained() and not run.is_interrupted()

@@ -1,14 +1,8 @@
-import json
 import subprocess
 from pathlib import Path
 
-import pytest
-import torch
-
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.lock import lock
+from elmo_tasks.analysis.ablation.training import train_all, why_failed
 
 
 def runs(folder: Path, number: int) -> list[Run]:
@@ -37,29 +31,6 @@ def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
     trainings.close()
 
     assert sleeping.poll() is not None
-
-
-def test_a_run_that_another_process_trains_is_left_to_it(tmp_path: Path) -> None:
-    (run,) = runs(tmp_path, 1)
-    run.folder.mkdir(parents=True)
-
-    # `elmo-tasks train` holds this lock, too.
-    with lock(run.folder), pytest.raises(ConfigurationError, match="seed0 is in use by another"):
-        start(run, {})
-
-    assert not run.config_file.exists()
-
-
-def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> None:
-    (run,) = runs(tmp_path, 1)
-    (run.folder / "vocabulary").mkdir(parents=True)
-    (run.folder / "config.json").write_text(json.dumps({"model": {}}))
-    (run.folder / "metrics.json").write_text(json.dumps({"best_epoch": 1}))
-    torch.save({}, run.folder / "best.th")
-
-    assert start(run, {}) is None
-    assert run.is_complete()
-    assert why_failed(run, None) is None
 
 
 def test_a_run_that_failed_says_how_and_with_what_last_word(tmp_path: Path) -> None:

@@ -36,16 +36,6 @@ def test_all_of_one_length_are_one_group() -> None:
     assert rows(report["by_length"]) == [("5", 2, 0.5)]
 
 
-def test_shares_of_unknown_words_have_groups() -> None:
-    # The shares above 0 are 1/5, 2/6, 1/10 and 20/20.
-    assert rows(REPORT["by_unknown"]) == [
-        ("0 %", 6, 1.0),
-        ("up to 10 %", 1, 0.0),
-        ("up to 20 %", 1, 1.0),
-        ("up to 100 %", 2, 0.0),
-    ]
-
-
 def test_the_calibration_error_is_the_weighted_distance_of_the_bins() -> None:
     bins = REPORT["calibration"]
 

@@ -64,15 +64,8 @@ def test_occurrences_are_clustered_beside_the_words_of_layer_0() -> None:
         vectors = torch.nn.functional.normalize(torch.stack([vector(p, 2) for p in group]))
         expected = cosine_similarity(vectors, vectors.sum(0, keepdim=True)).tolist()
         assert [place["cosine"] for place in group] == pytest.approx(expected, abs=1e-5)
-    assert len(report["mean_cosines"]) == 6
     words = [pair["word"] for pair in report["nearest_words_of_layer_0"]]
     assert len(words) == 8 and "the" not in words
-
-
-def test_in_the_layer_of_the_tokens_all_occurrences_are_one() -> None:
-    (group,) = found("the", layer=0)["groups"]
-
-    assert [place["cosine"] for place in group] == pytest.approx([1] * len(group))
 
 
 @pytest.mark.parametrize("name", ["base", "mini"])
@@ -104,7 +97,7 @@ def test_a_sentence_of_the_text_is_not_ranked_beside_itself(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"word": "TUESDAY"}, r"'TUESDAY' never occurs in .*train\.txt.*and --ignore-case"),
+        ({"word": "TUESDAY"}, r"'TUESDAY' never occurs in .*train\.txt, which has"),
         ({"layer": 3}, "--layer must be from 0 to 2, not 3"),
         ({"layer": -1}, "--layer must be from 0 to 2, not -1"),
         ({"sentence": "The goat ."}, "--sentence must contain the token 'goats', between blanks"),

@@ -6,18 +6,12 @@ from allennlp.modules.elmo import batch_to_ids
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.analysis.probe.tagged_tokens import (
-    ColumnReader,
-    TaggedSentence,
-    embed,
-    read_back_off,
-)
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence, embed
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
-ROOT = Path(__file__).parents[3]
 SENSES = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", "-", tag_separator="|")
 
 
@@ -69,7 +63,6 @@ REFUSED = [
     (["word", "pos"], {"tag_column": "ner"}, "the columns must have 'ner' exactly once"),
     (["token", "pos"], {"tag_column": "pos"}, "the columns must have 'word' exactly once"),
     (["word", "pos"], {"tag_column": "pos", "lemma_column": "lemma"}, "'lemma' exactly once"),
-    (["word", "pos"], {"tag_column": "pos", "tag_separator": ""}, "must have a character"),
 ]
 
 
@@ -85,19 +78,6 @@ def test_columns_that_cannot_be_read_are_refused(
 def test_a_file_without_tags_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"text\.txt has no token with a tag"):
         list(SENSES.read(written(tmp_path, text)))
-
-
-def test_the_first_line_of_a_word_has_its_back_off(tmp_path: Path) -> None:
-    path = written(tmp_path, "bank.n\tbank%1\nplay.v\tplay%2\r\nbank.n\tbank%3\n")
-
-    assert read_back_off(path) == {"bank.n": "bank%1", "play.v": "play%2"}
-    assert read_back_off(ROOT / "fixtures" / "first_senses.tsv")["boat"] == "boat%ship"
-
-
-@pytest.mark.parametrize("line", ["bank", "bank bank%1", "bank\t", "\tbank%1", "bank\tb\tc", ""])
-def test_a_back_off_without_two_columns_is_refused(tmp_path: Path, line: str) -> None:
-    with pytest.raises(ValueError, match=r"text\.txt:2: expected a word, a tab and a tag"):
-        read_back_off(written(tmp_path, f"play\tplay%2\n{line}\nrun\trun%1\n"))
 
 
 def test_tokens_with_tags_have_their_layers_in_the_context_of_all() -> None:
