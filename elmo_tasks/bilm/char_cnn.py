@@ -35,7 +35,6 @@ class CharCnn(torch.nn.Module):
         )
         self.activation = {"relu": torch.relu, "tanh": torch.tanh}[options.activation]
         self.highways = _HighwayWeights(options.num_filters, options.num_highway)
-        # bilm-tf has no projection if the widths are equal; ours is then the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
         self._frozen: _Frozen | None = None
         self.reset_parameters()

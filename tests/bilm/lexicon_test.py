@@ -128,7 +128,7 @@ def test_every_word_of_the_table_gets_a_gradient(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "problem"),
     [
-        (None, "a biLM of words needs vocab.txt beside .*weights.hdf5, but there is none"),
+        (None, "a biLM of words needs vocab.txt beside .*weights.hdf5"),
         (WORDS[:-1], "vocab.txt has 7 words, but n_tokens_vocab of the options is 8"),
         ([*WORDS, "x", "y"], "vocab.txt has more than 8 words"),
         (["a"] * 8, "the vocabulary has no <UNK>"),

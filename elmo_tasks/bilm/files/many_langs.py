@@ -11,8 +11,7 @@ from typing import Any
 import torch
 
 from elmo_tasks.bilm.files.known_bilms import local_weights
-from elmo_tasks.bilm.files.option_values import MAX_WORDS
-from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.options import MAX_WORDS, BiLmOptions
 from elmo_tasks.bilm.files.vocabulary import vocabulary_lines
 from elmo_tasks.bilm.lexicon import UNKNOWN_WORD
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens

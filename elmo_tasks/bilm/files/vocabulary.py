@@ -3,7 +3,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from elmo_tasks.bilm.files.known_bilms import WEIGHTS_FILE, is_zip, local_weights
+from elmo_tasks.bilm.files.known_bilms import is_zip, local_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.files import write_whole
@@ -14,8 +14,8 @@ VOCABULARY_FILE = "vocab.txt"
 # A line in some vocabularies that is no word. bilm-tf leaves it out.
 _NO_WORD = "!!!MAXTERMID"
 
-# The most characters of a word, and of a vocabulary: a small packed file may hold far more.
-_MAX_CHARACTERS, _MAX_VOCABULARY = 10_000, 10**8
+# The most characters of a vocabulary: a small packed file may hold far more.
+_MAX_VOCABULARY = 10**8
 
 
 def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
@@ -25,18 +25,9 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
     wrong number of words or is not UTF-8.
     """
     file = _vocabulary_file(str(weight_file))
-    words: list[str] = []
     try:
-        for line in islice(vocabulary_lines(file), num_words + 2):
-            if (word := line.strip()) != _NO_WORD:
-                words.append(word)
-            if len(word) > _MAX_CHARACTERS:
-                raise ConfigurationError(
-                    f"{file} has a word of {len(word):,} characters; at most "
-                    f"{_MAX_CHARACTERS:,} are allowed"
-                )
-    except ConfigurationError:
-        raise
+        lines = islice(vocabulary_lines(file), num_words + 2)
+        words = [word for line in lines if (word := line.strip()) != _NO_WORD]
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"the vocabulary cannot be read: {error}") from error
     if len(words) != num_words:
@@ -64,19 +55,12 @@ def write_vocabulary(folder: str | os.PathLike, words: Iterable[str]) -> None:
 def _vocabulary_file(weight_file: str) -> str:
     """Returns the local path of the vocabulary. It is fetched if the weights have an address."""
     if "://" in weight_file and not is_zip(weight_file):
-        beside = weight_file.rpartition("/")[0] + f"/{VOCABULARY_FILE}"
-        names = [weight_file.removesuffix(WEIGHTS_FILE) + VOCABULARY_FILE, beside]
+        name = weight_file.rpartition("/")[0] + f"/{VOCABULARY_FILE}"
     else:
-        path = Path(local_weights(weight_file))
-        own = path.name.removesuffix(WEIGHTS_FILE) + VOCABULARY_FILE
-        names = [str(path.with_name(name)) for name in (own, VOCABULARY_FILE, "vocab.txt.gz")]
-    for name in names:
-        try:
-            return local_path(name)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise ConfigurationError(f"{name} cannot be fetched: {error}") from error
-    raise ConfigurationError(
-        f"a biLM of words needs {VOCABULARY_FILE} beside {weight_file}, but there is none"
-    )
+        name = str(Path(local_weights(weight_file)).with_name(VOCABULARY_FILE))
+    try:
+        return local_path(name)
+    except OSError as error:
+        raise ConfigurationError(
+            f"a biLM of words needs {VOCABULARY_FILE} beside {weight_file}: {error}"
+        ) from error
