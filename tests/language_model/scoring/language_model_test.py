@@ -6,7 +6,6 @@ import numpy
 import pytest
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.scoring.scores import Score
 from tests.helpers.language_models import SENTENCES, WORDS, random_model
@@ -127,11 +126,6 @@ def test_sentences_that_are_skipped_are_context(model: LanguageModel, context: i
 
     for one, other in zip(found, list(model.iterate(sentences, context))[4:], strict=True):
         assert_equal(one, other)
-
-
-def test_a_context_below_zero_is_refused(model: LanguageModel) -> None:
-    with pytest.raises(ConfigurationError, match="context must be 0 sentences or more, not -1"):
-        list(model.iterate(SENTENCES, context=-1))
 
 
 # Tests of likely words.
