@@ -37,17 +37,14 @@ class Format(NamedTuple):
     in_hdf5: bool = True
 
 
-def _read_characters(file: str, options: BiLmOptions, state: dict[str, Any], _: Any) -> None:
+def _read_hdf5(file: str, options: BiLmOptions, state: dict[str, Any], token_layer: Any) -> None:
     read_weights(file, options, state)
+    if options.num_words:
+        token_layer.lexicon.set_words(read_vocabulary(file, options.num_words))
 
 
-def _read_words(file: str, options: BiLmOptions, state: dict[str, Any], table: WordTable) -> None:
-    read_weights(file, options, state)
-    table.lexicon.set_words(read_vocabulary(file, options.num_words))
-
-
-_CHARACTERS = Format("characters", "char_cnn", CharCnn, _read_characters)
-_WORDS = Format("words", "word_table", WordTable, _read_words)
+_CHARACTERS = Format("characters", "char_cnn", CharCnn, _read_hdf5)
+_WORDS = Format("words", "word_table", WordTable, _read_hdf5)
 _MANY_LANGS = Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, read_many_langs, False)
 
 

@@ -114,7 +114,7 @@ KINDS: dict[str, tuple[Change, str]] = {
     "chunks": (_create(SHAPE, "float32", chunks=(2, 36)), f"{MATRIX} is compressed or cut into"),
     "text": (_set(numpy.full(SHAPE, b"text")), f"{MATRIX} holds |S4, which are not numbers"),
     "times": (_times, "cannot be read as HDF5"),
-    "nested": (_nested, "has g/g/g/g/g/g, which the options do not ask for"),
+    "nested": (_nested, "it has more than 2,000 items"),
     "circle": (_circle, "it has more than 2,000 items"),
     "odd name": (_odd_name, r"\xff\xfe is a link; links are not followed"),
 }

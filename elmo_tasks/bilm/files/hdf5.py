@@ -2,16 +2,14 @@
 
 import h5py
 
-# The most items that are listed, and the most parts of a path, as many as in
-# `RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/B`.
+# The most items that are listed. Hard links may make a circle of groups.
 _MAX_ITEMS = 2_000
-_MAX_DEPTH = 6
 
 
 def items_of(file: h5py.File) -> dict[str, h5py.HLObject | None]:
     """
-    Returns what a file has beside groups, by its path, in alphabetical order: datasets, groups that
-    are too deep to be opened, and `None` for each link, which may point to another file.
+    Returns what a file has beside groups, by its path, in alphabetical order: datasets, and `None`
+    for each link, which may point to another file.
 
     # Raises
 
@@ -29,7 +27,7 @@ def items_of(file: h5py.File) -> dict[str, h5py.HLObject | None]:
             # A name may be bytes, since HDF5 does not check that it is UTF-8.
             name = part if isinstance(part, str) else part.decode("utf-8", "backslashreplace")
             item = group[part] if _is_hard(group, part) else None
-            if isinstance(item, h5py.Group) and prefix.count("/") < _MAX_DEPTH - 1:
+            if isinstance(item, h5py.Group):
                 groups.append((f"{prefix}{name}/", item))
             else:
                 items[f"{prefix}{name}"] = item

@@ -106,28 +106,9 @@ def test_items_are_listed_without_following_links(tmp_path: Path) -> None:
         file["a/link"] = h5py.SoftLink("/a")
         file["other"] = h5py.ExternalLink("nowhere.hdf5", "/")
         file.create_group("empty")
-        file.create_group("1/2/3/4/5/6/7")
 
     with h5py.File(path) as file:
         items = items_of(file)
-        assert list(items) == ["1/2/3/4/5/6", "a/b", "a/link", "other"]
+        assert list(items) == ["a/b", "a/link", "other"]
         assert isinstance(items["a/b"], h5py.Dataset)
         assert items["a/link"] is items["other"] is None
-
-
-@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
-def test_what_is_not_a_file_is_named(tmp_path: Path, kind: str) -> None:
-    files = random_files(tmp_path)
-    path = {"pipe": tmp_path / "pipe", "folder": tmp_path, "device": Path("/dev/zero")}[kind]
-    if kind == "pipe":
-        os.mkfifo(path)
-    message = f"{path} is not a file, but a {kind}"
-
-    pairs = [(path, files[1])]
-    if kind != "folder":
-        # A folder with the files of a biLM can be given in place of its weights.
-        pairs.append((files[0], path))
-    for pair in pairs:
-        with pytest.raises(ConfigurationError, match=message):
-            make_bilm(*pair)
-        assert message in "\n".join(check(*pair).problems)

@@ -63,6 +63,12 @@ def test_a_bound_that_is_null_or_zero_or_left_out_is_no_bound(clip: float | None
         assert options.cell_clip is None and options.projection_clip is None
 
 
+def test_a_bound_that_is_a_whole_number_is_described_without_a_point() -> None:
+    options = [BiLmOptions.from_dict(make_options(cell_clip=clip)) for clip in (3, 3.0)]
+
+    assert options[0].described() == options[1].described()
+
+
 def test_keys_that_bilm_tf_adds_while_training_are_ignored() -> None:
     raw = {**make_options(), "bidirectional": True, "dropout": 0.1, "n_epochs": 10, "unroll": 20}
 
@@ -145,7 +151,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     (FILTERS, [[1, 60_000], [2, 60_000]], "has 120000 filters; at most 100000 are allowed"),
     (FILTERS, [[51, 4]], "filters has width 51, more than the 50 characters of a token"),
     ("char_cnn.n_characters", 260, "n_characters must be 262 (or 261, as while training with"),
-    ("char_cnn.activation", "gelu", "char_cnn.activation must be relu or tanh, but is 'gelu'"),
+    ("char_cnn.activation", "tanh", "char_cnn.activation must be relu, but is 'tanh'"),
     *(("state", value, "state must be one of reset, snapshot") for value in ("warm", 1, ["reset"])),
 ]
 

@@ -28,7 +28,7 @@ from tests.helpers.reference_bilm import (
 SHAPES: list[dict[str, Any]] = [
     {},
     {"filters": [[3, 4], [1, 2]], "n_highway": 1, "n_layers": 3, "cell_clip": None},
-    {"filters": [[2, 6]], "n_highway": 0, "n_layers": 1, "activation": "tanh"},
+    {"filters": [[2, 6]], "n_highway": 0, "n_layers": 1},
 ]
 CELL = "RNN_1/RNN/MultiRNNCell/Cell0/LSTMCell"
 
