@@ -76,19 +76,10 @@ class Recovery(TrainerCallback):
         finally:
             trainer.data_loader = loader
 
-    def on_batch(
-        self,
-        trainer: Any,
-        batch_inputs: Any,
-        batch_outputs: list[dict[str, Any]],
-        batch_metrics: dict[str, Any],
-        epoch: int,
-        batch_number: int,
-        is_training: bool,
-        **kwargs: Any,
-    ) -> None:
+    def on_batch(self, trainer: Any, *args: Any, is_training: bool, **kwargs: Any) -> None:
         if not is_training:
             return
+        _, batch_outputs, batch_metrics, _, batch_number = args
         # The sum is that of AllenNLP's trainer: the same numbers in the same order.
         self._loss += batch_metrics["batch_loss"]
         batch_metrics["loss"] = self._loss / batch_number

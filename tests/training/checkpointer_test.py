@@ -89,15 +89,3 @@ def test_a_damaged_checkpoint_is_an_error_with_its_file(tmp_path: Path) -> None:
 
         with pytest.raises(ConfigurationError, match=f"{damaged} is damaged, .*: the checksum of"):
             ElmoCheckpointer(tmp_path).load_checkpoint()
-
-
-def test_the_clock_says_when_to_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpointer = ElmoCheckpointer(tmp_path, save_every_num_seconds=60)
-    start = checkpointer._last_save_time
-    seen = []
-    for batches, seconds in [(1, 59), (2, 61), (3, 70), (4, 122)]:
-        monkeypatch.setattr("time.time", lambda seconds=seconds: start + seconds)
-        if checkpointer.maybe_save_checkpoint(trainer_at(0, batches), 0, batches):
-            seen.append(batches)
-
-    assert seen == [2, 4]

@@ -71,14 +71,6 @@ def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
         assert parameter.item() == value
 
 
-def test_state_of_another_model_is_refused() -> None:
-    parameter = torch.nn.Parameter(torch.zeros(2))
-    saved = FixedMovingAverage([("w", parameter)]).state_dict()
-
-    with pytest.raises(RuntimeError, match="of another model"):
-        FixedMovingAverage([("v", parameter)]).load_state_dict(saved)
-
-
 @pytest.mark.parametrize(
     ("setting", "complaint"),
     [

@@ -24,7 +24,6 @@ from elmo_tasks.metrics.span_f1 import SpanF1
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.metrics.srl import SrlMetric
 from elmo_tasks.training.recovery import (
-    ResumedLoader,
     get_metric_states,
     get_random_state,
     set_metric_states,
@@ -161,20 +160,6 @@ def test_a_checkpoint_of_another_number_of_processes_is_recovered(
     train(config, tmp_path / "run", recover=True)
 
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epoch"] == 2
-
-
-def test_a_resumed_loader_restores_between_the_finished_batch_and_the_next() -> None:
-    seen: list[Any] = []
-
-    def loader() -> Any:
-        for batch in range(4):
-            seen.append(f"read {batch}")
-            yield batch
-
-    resumed = ResumedLoader(loader(), 2, lambda: seen.append("restored"))
-
-    assert list(resumed) == [0, 1, 2, 3]
-    assert seen == ["read 0", "read 1", "restored", "read 2", "read 3"]
 
 
 def draws() -> list[float]:

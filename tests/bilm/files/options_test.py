@@ -173,12 +173,8 @@ def test_one_parameter_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         BiLmOptions.from_dict(options)
 
 
-def test_json_that_is_cut_or_too_deep_is_refused(tmp_path: Path) -> None:
+def test_json_that_is_too_deep_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "options.json"
-    path.write_text(f'{{"a": {101 * "["}')
-    with pytest.raises(ConfigurationError, match="options.json is not JSON: Expecting value"):
-        read_options(path)
-
     path.write_text(101 * '{"a":' + "1" + 101 * "}")
     with pytest.raises(ConfigurationError, match="is not JSON: the JSON is nested more than 100"):
         read_options(path)
