@@ -18,14 +18,12 @@ from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax, w
 
 def add_highway(name: str, folder: Path) -> None:
     """
-    Writes the larger biLM to a folder. Raises `ConfigurationError` if it has no character CNN, or
-    one with tanh, whose outputs may be negative.
+    Writes the larger biLM to a folder. Raises `ConfigurationError` if it has no character CNN.
     """
     options_file, weights_file = bilm_files(name)
     bilm = make_bilm(options_file, weights_file)
-    # A biLM of words has no activation.
-    if bilm.options.activation != "relu":
-        raise ConfigurationError(f"{name} has no character CNN with relu")
+    if not bilm.options.filters:
+        raise ConfigurationError(f"{name} has no character CNN")
     larger(bilm).to_files(folder)
     known = Path(local_weights(name)).parent
     if (known / SOFTMAX_FILE).exists():

@@ -145,7 +145,7 @@ def results(folder: Path) -> dict[str, Any]:
     metrics = {}
     for path in folder.glob("metrics*.json"):
         for key, value in json.loads(path.read_text()).items():
-            if not key.endswith(("_duration", "_MB", "tokens_per_second", "hours_left")):
+            if not key.endswith(("_duration", "_MB")):
                 metrics[f"{path.name}: {key}"] = value
     weights = {"best": torch.load(folder / "best.th"), "last": torch.load(last)}
     tensors = {f"{which}: {k}": v for which, state in weights.items() for k, v in state.items()}

@@ -244,7 +244,7 @@ def test_a_training_in_any_folder_prints_what_a_person_needs(folder: Path) -> No
     trained = fork(folder, "train", "mine.jsonnet", "-s", "run", "-f")
 
     assert trained.status == 0, trained.said
-    assert "epoch 1 of 2: " in trained.said and "batches a second" in trained.said
+    assert "epoch 1 of 2: " in trained.said and "; loss " in trained.said
     assert "epoch 2 of 2: " in trained.said
     assert "the model is in run/model.tar.gz" in trained.said
     for noise in ("INFO", "registered", "Warning", "allennlp."):

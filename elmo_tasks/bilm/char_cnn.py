@@ -33,9 +33,7 @@ class CharCnn(torch.nn.Module):
             torch.nn.Conv1d(options.char_dim, num_filters, width)
             for width, num_filters in options.filters
         )
-        self.activation = {"relu": torch.relu, "tanh": torch.tanh}[options.activation]
         self.highways = _HighwayWeights(options.num_filters, options.num_highway)
-        # bilm-tf has no projection if the widths are equal; ours is then the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
         self._frozen: _Frozen | None = None
         self.reset_parameters()
@@ -45,12 +43,7 @@ class CharCnn(torch.nn.Module):
         torch.nn.init.uniform_(self.embedding, -1, 1)
         self.embedding.data[0] = 0
         for convolution in self.convolutions:
-            if self.activation is torch.tanh:
-                # The inputs of a filter: its width times the width of a character.
-                fan_in = convolution.weight[0].numel()
-                torch.nn.init.normal_(convolution.weight, std=1 / math.sqrt(fan_in))
-            else:
-                torch.nn.init.uniform_(convolution.weight, -0.05, 0.05)
+            torch.nn.init.uniform_(convolution.weight, -0.05, 0.05)
             torch.nn.init.zeros_(convolution.bias)
         num_filters = self.projection.in_features
         for highway in self.highways._layers:
@@ -105,7 +98,7 @@ class CharCnn(torch.nn.Module):
             # must get the same vector alone and among others: a recovered training begins with an
             # empty cache of tokens and has to compute the same numbers.
             return self._vectors(filters.expand(2, -1))[:1]
-        x = self.activation(filters)
+        x = torch.relu(filters)
         for k in range(len(self.highways._layers)):
             transform, carry = self._multiplied(x, k).chunk(2, dim=1)
             x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))

@@ -18,8 +18,6 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.json_text import parse_json
 
-_MAX_BYTES = 10**7
-
 
 class Format(NamedTuple):
     """
@@ -39,17 +37,14 @@ class Format(NamedTuple):
     in_hdf5: bool = True
 
 
-def _read_characters(file: str, options: BiLmOptions, state: dict[str, Any], _: Any) -> None:
+def _read_hdf5(file: str, options: BiLmOptions, state: dict[str, Any], token_layer: Any) -> None:
     read_weights(file, options, state)
+    if options.num_words:
+        token_layer.lexicon.set_words(read_vocabulary(file, options.num_words))
 
 
-def _read_words(file: str, options: BiLmOptions, state: dict[str, Any], table: WordTable) -> None:
-    read_weights(file, options, state)
-    table.lexicon.set_words(read_vocabulary(file, options.num_words))
-
-
-_CHARACTERS = Format("characters", "char_cnn", CharCnn, _read_characters)
-_WORDS = Format("words", "word_table", WordTable, _read_words)
+_CHARACTERS = Format("characters", "char_cnn", CharCnn, _read_hdf5)
+_WORDS = Format("words", "word_table", WordTable, _read_hdf5)
 _MANY_LANGS = Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, read_many_langs, False)
 
 
@@ -62,16 +57,13 @@ def format_of(options: BiLmOptions) -> Format:
 def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
     """Reads options from a path or an address, also those of ELMoForManyLangs."""
     try:
-        with open(local_path(options_file), "rb") as file:
-            content = file.read(_MAX_BYTES + 1)
+        options = parse_json(Path(local_path(options_file)).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file of options {options_file}") from error
     except OSError as error:
         raise ConfigurationError(f"{options_file} cannot be read: {error}") from error
-    if len(content) > _MAX_BYTES:
-        raise ConfigurationError(f"{options_file} has more than {_MAX_BYTES:,} bytes")
-    try:
-        options = parse_json(content.decode("utf-8"))
+    except ConfigurationError:
+        raise
     except ValueError as error:
         raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
     if not isinstance(options, dict):

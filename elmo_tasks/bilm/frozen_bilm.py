@@ -35,7 +35,6 @@ class FrozenBiLm(BiLm):
         none.
     store: Remembers the layers of every sentence that the biLM has read. The biLM must not carry
         its state, so that a sentence has the same layers every time.
-
     """
 
     trains = False

@@ -48,7 +48,16 @@ def make_bilm(
     parsed = BiLmOptions.from_dict(options)
     state = state or parsed.state or ("reset" if requires_grad else "snapshot")
     if requires_grad:
-        _refuse_frozen_settings(state, dtype, store)
+        if state == "snapshot":
+            raise ConfigurationError(
+                "a biLM that trains (requires_grad) cannot start from a snapshot, since each step "
+                "makes the snapshot out of date: state must be reset or carry"
+            )
+        if store is not None or dtype not in ("auto", "float32"):
+            raise ConfigurationError(
+                "a biLM that trains (requires_grad) has no store, and its dtype must be auto or "
+                "float32"
+            )
     elif dropout > 0:
         raise ConfigurationError(
             "dropout needs a biLM that trains: set requires_grad, or leave dropout out"
@@ -68,22 +77,3 @@ def make_bilm(
             bilm.has_weights = True
         bilm.take_snapshot()
     return bilm
-
-
-def _refuse_frozen_settings(state: str, dtype: str, store: Store | None) -> None:
-    """Raises `ConfigurationError` for a setting that a training biLM cannot have."""
-    if state == "snapshot":
-        raise ConfigurationError(
-            "a biLM that trains (requires_grad) cannot start from a snapshot, since each step of "
-            "the training makes the snapshot out of date: state must be reset or carry"
-        )
-    if store is not None:
-        raise ConfigurationError(
-            "a store needs a biLM that gives a sentence the same layers every time: leave out "
-            "requires_grad"
-        )
-    if dtype not in ("auto", "float32"):
-        raise ConfigurationError(
-            "a biLM that trains (requires_grad) has its products in float32: dtype must be auto or "
-            f"float32, not {dtype!r}"
-        )

@@ -16,7 +16,6 @@ class ProjectedLstm(torch.nn.Module):
 
     The four gates are in the order input, forget, output, candidate, so that one call of sigmoid
     serves the first three.
-
     """
 
     def __init__(

@@ -7,13 +7,11 @@ tokenized sentence a line; it may be a table or JSON lines, too. Tokens that the
 know share one class and are marked. Sentences and positions are counted from 0. At the end, the
 perplexity of the text is printed to the standard error.
 
-If --output is given and the command is interrupted, run it again: it goes on from where it was.
-
 examples:
   echo "The boat left the bank ." | elmo-tasks score -
   elmo-tasks score text.txt.gz --output text.tsv --processes 4
   elmo-tasks score reviews.csv --column review --split --sums
-  elmo-tasks score stories.txt --whole-words --context 3 --jsonl
+  elmo-tasks score stories.txt --whole-words --context 3
   elmo-tasks score heldout.txt --sums --bilm my-language-model > heldout.tsv
 """
 
@@ -33,14 +31,11 @@ if TYPE_CHECKING:
     from elmo_tasks.language_model.scoring.score_text import Cut, ScoreSettings
     from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 
-GOES_ON = "the same command goes on from here"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_texts(parser)
     add("--output", metavar="OUT", help="the file to write (default: the standard output)")
-    add("--jsonl", action="store_true", help="write JSON lines (default: tabs between fields)")
     add(
         "--sums",
         action="store_true",
@@ -56,22 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "tokens by spaCy's rules, and add up their bits for the word",
     )
     add_shared(parser, "--language", "--dtype", "--cuda-device", "--threads")
-    read = parser.add_mutually_exclusive_group()
-    read.add_argument(
+    add(
         "--context",
         type=int,
         default=0,
         metavar="N",
         help="let each direction read the N sentences before a sentence first; an empty line "
         "ends a document (default: 0). The biLM then runs N + 1 times",
-    )
-    read.add_argument(
-        "--stream",
-        action="store_const",
-        dest="context",
-        const=None,
-        help="read the whole text as one running text, as the perplexities of biLMs with "
-        "carried state were measured",
     )
     add(
         "--bilm",
@@ -81,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "wrote, or a repository of its files on the Hugging Face hub",
     )
     add_count(parser, "--processes", 1, "score in N processes")
-    add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
+    add("--force", action="store_true", help="overwrite OUT")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -90,6 +76,8 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 
     device = device_of(args)
+    if args.output is not None and not args.force and Path(args.output).exists():
+        raise ConfigurationError(f"{args.output} exists; choose another file, or use --force")
     if args.processes > 1:
         if device.type != "cpu":
             raise ConfigurationError("--cuda-device is for one process")
@@ -97,7 +85,7 @@ def run(args: argparse.Namespace) -> None:
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args, args.output) as corpus:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
-        settings = ScoreSettings(args.context, _cut(args), args.sums, args.jsonl)
+        settings = ScoreSettings(args.context, _cut(args), args.sums)
         _score(args, corpus, model, settings, "-" if args.input_file == ["-"] else str(corpus))
 
 
@@ -117,37 +105,25 @@ def _score(
     settings: "ScoreSettings",
     name: str,
 ) -> None:
-    from elmo_tasks.language_model.scoring.score_file import ScoreFile
+    from elmo_tasks.common.files import atomic_write
     from elmo_tasks.language_model.scoring.score_text import scores_in_processes, scores_of
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
     total = Perplexity()
-    about = {
-        "biLM": model.fingerprint(),
-        "columns": settings.header() or str(settings.sums),
-        "context": str(args.context),
-        "cut": "words" if args.whole_words else "sentences" if args.split else "no",
-    }
-    if args.language != "en":
-        about["cut"] += f", {args.language}"
-    output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
     sentences: Iterator[list[str]] = map(str.split, corpus.texts())
-    skip = 0
-    if output is not None:
-        skip, sentences = output.num_done, output.check(sentences)
     if args.processes > 1:
-        scores = scores_in_processes(model, sentences, settings, args.processes, skip)
+        scores = scores_in_processes(model, sentences, settings, args.processes)
     else:
-        scores = scores_of(model, sentences, settings, skip)
-    counted = enumerate(_counted(scores, total, corpus), start=skip)
-    lines = (settings.lines(index, score) for index, score in counted)
-    if output is not None:
-        output.write(settings.header(), lines)
+        scores = scores_of(model, sentences, settings)
+    counted = enumerate(_counted(scores, total, corpus))
+    lines = chain([settings.header()], (settings.lines(index, score) for index, score in counted))
+    if args.output is None:
+        sys.stdout.writelines(lines)
     else:
-        sys.stdout.writelines(chain([settings.header()], lines))
-    done = f" after the {skip:,} that were scored before" if skip else ""
+        with atomic_write(args.output) as aside, open(aside, "w", encoding="utf-8") as file:
+            file.writelines(lines)
     num_words = len(model.softmax.words) - 1
-    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
+    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
 
 
 def _counted(scores: "Iterator[Score]", total: "Perplexity", corpus: "Corpus") -> "Iterator[Score]":

@@ -1,5 +1,3 @@
-import math
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +23,20 @@ class PretrainingCallback(TrainerCallback):
     Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch it writes
     `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the checkpoints, and at the end once
     more with the best weights. A recovered training does not read the text of finished epochs. A
-    training that would end before the biLM trains is refused with a `ConfigurationError`. Progress
-    shows the tokens per second and, if the vocabulary knows the size of the text, the hours left.
+    training that would end before the biLM trains is refused with a `ConfigurationError`.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
 
     def __init__(self, serialization_dir: str) -> None:
         super().__init__(serialization_dir)
+        self._trainer: Any = None
         self._total_batches = 0
         self._seed: int | None = None
-        self._since = time.monotonic()
-        self._batches = self._tokens = 0
 
     def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         super().on_start(trainer, is_primary, **kwargs)
+        self._trainer = trainer
         if isinstance(trainer.data_loader, CorpusLoader):
             # The seed determines the order of the text. A config may leave the seed to chance.
             if self._seed is not None:
@@ -54,32 +51,6 @@ class PretrainingCallback(TrainerCallback):
             # epoch are subtracted, because the trainer counts them again.
             trainer._total_batches_completed = self._total_batches - done
         _check_length(trainer)
-        self._since = time.monotonic()
-
-    def on_batch(
-        self,
-        trainer: Any,
-        batch_inputs: Any,
-        batch_outputs: list[dict[str, Any]],
-        batch_metrics: dict[str, Any],
-        epoch: int,
-        batch_number: int,
-        is_training: bool,
-        **kwargs: Any,
-    ) -> None:
-        if not is_training:
-            return
-        self._total_batches = trainer._total_batches_completed
-        self._batches += 1
-        self._tokens += sum(int(outputs["num_tokens"]) for outputs in batch_outputs)
-        seconds = time.monotonic() - self._since
-        batch_metrics["tokens_per_second"] = self._tokens / seconds
-        num_batches = _num_batches(trainer)
-        if num_batches is not None:
-            steps_left = (
-                num_batches / trainer._num_gradient_accumulation_steps - self._total_batches
-            )
-            batch_metrics["hours_left"] = max(0, steps_left) * seconds / self._batches / 3600
 
     def on_epoch(self, trainer: Any, *args: Any, **kwargs: Any) -> None:
         self._export(trainer, **kwargs)
@@ -95,31 +66,23 @@ class PretrainingCallback(TrainerCallback):
             self._export(trainer, **kwargs)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"total_batches": self._total_batches, "seed": self._seed}
+        return {"total_batches": self._trainer._total_batches_completed, "seed": self._seed}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._total_batches = state_dict["total_batches"]
-        # Older checkpoints have no seed.
-        self._seed = state_dict.get("seed")
-
-
-def _num_batches(trainer: GradientDescentTrainer) -> int | None:
-    """Returns the number of batches of all epochs, if known."""
-    try:
-        return trainer._num_epochs * len(trainer.data_loader)
-    except TypeError:
-        return None
+        self._total_batches, self._seed = state_dict["total_batches"], state_dict["seed"]
 
 
 def _check_length(trainer: GradientDescentTrainer) -> None:
     """Refuses a training that would end while only the new softmax trains, before the biLM does."""
-    num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
-    if num_batches is None or not 0 < num_batches <= num_alone:
+    num_alone = trainer.model.num_softmax_batches
+    try:
+        num_batches = trainer._num_epochs * len(trainer.data_loader)
+    except TypeError:
+        # Nobody knows the length of the text.
         return
-    num_epochs = math.ceil(num_alone * trainer._num_epochs / num_batches) + 1
-    raise ConfigurationError(
-        f"the biLM would not train at all: the softmax is trained alone in the first {num_alone} "
-        f"batches (num_softmax_batches), and the training has only about {num_batches}; with "
-        f"num_epochs: {num_epochs}, the biLM would train for at least one epoch; for a very short "
-        "text, give a smaller num_softmax_batches"
-    )
+    if 0 < num_batches <= num_alone:
+        raise ConfigurationError(
+            f"the biLM would not train at all: the softmax is trained alone in the first "
+            f"{num_alone} batches (num_softmax_batches), and the training has only about "
+            f"{num_batches}; give more num_epochs or a smaller num_softmax_batches"
+        )

@@ -1,4 +1,3 @@
-import logging
 import random
 from collections.abc import Iterator
 from itertools import islice
@@ -10,12 +9,9 @@ from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files
 from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.readers.sentences import SentencesReader
-
-logger = logging.getLogger(__name__)
 
 # Number of sentences that are in memory at a time, to be shuffled and sorted by length.
 _CHUNK = 1 << 16
@@ -40,11 +36,6 @@ class CorpusLoader(DataLoader):
     """
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:
-        if not isinstance(reader, SentencesReader):
-            raise ConfigurationError(
-                "this data loader needs the dataset reader elmo_sentences, not "
-                f"{type(reader).__name__}"
-            )
         # A missing held-out text is noticed here, and not after the first epoch.
         reader.check(data_path)
         self.reader = reader
@@ -87,8 +78,8 @@ class CorpusLoader(DataLoader):
             yield {} if done else move_to_device(self._tensors(group), self._device)
         if num_batches == 0:
             raise ValueError(
-                f"{self.data_path} has too little text for one batch; use more text or smaller "
-                "batches"
+                f"{self.data_path} has too little text for one batch: expected a sentence on each "
+                "line; use more text or smaller batches"
             )
 
     def _num_tokens(self) -> tuple[int, int]:
@@ -111,29 +102,15 @@ class CorpusLoader(DataLoader):
         raise NotImplementedError
 
     def _sentences(self, order: random.Random) -> Iterator[list[str]]:
-        """Yields the sentences of an epoch, boundaries included. Warns if the text has changed."""
+        """Yields the sentences of an epoch, boundaries included."""
         files = list(range(len(corpus_files(self.data_path))))
         if self.shuffle:
             order.shuffle(files)
-        num_read = 0
         for chunk in in_chunks(self.reader.sentences(self.data_path, files, False)):
             if self.shuffle:
                 order.shuffle(chunk)
-            num_read += len(chunk)
             for words in chunk:
                 yield [BEGIN_TOKEN, *words, END_TOKEN]
-        if num_read == 0:
-            raise ValueError(f"{self.data_path} has no sentence: expected a sentence on each line")
-        num_counted = getattr(self._vocab, "num_sentences", None)
-        # The vocabulary counted only the training text, and only the training text is shuffled.
-        if self.shuffle and num_counted not in (None, num_read):
-            logger.warning(
-                "%s has changed: it had %d sentences when the vocabulary was made of it, and has %d"
-                " now. The softmax does not know new words.",
-                self.data_path,
-                num_counted,
-                num_read,
-            )
 
 
 def in_chunks(sentences: Iterator[list[str]]) -> Iterator[list[list[str]]]:

@@ -8,7 +8,6 @@ from typing import Any, Union
 from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 
 # The name begins with a dot because AllenNLP takes all other files of the folder for namespaces.
@@ -19,7 +18,7 @@ _COUNTS_FILE = ".counts.json"
 class CountedVocabulary(Vocabulary):
     """
     A vocabulary that remembers how much text it was made from. The data loaders need the counts to
-    know the length of an epoch and to notice a changed text.
+    know the length of an epoch.
 
     Registered as a `Vocabulary` with name "elmo_counted".
 
@@ -27,8 +26,8 @@ class CountedVocabulary(Vocabulary):
 
     min_count, max_vocab_size: As for AllenNLP's `from_instances`. They choose the words that the
         softmax knows.
-    directory (`str`): A folder or an archive with a vocabulary. Its words are taken instead of the
-        words of the text, so that a new training can continue with the archive's softmax.
+    directory (`str`): A folder or an archive with a vocabulary. All its words are taken instead of
+        the words of the text, so that a new training can continue with the archive's softmax.
     """
 
     num_sentences: int | None = None
@@ -65,11 +64,6 @@ class CountedVocabulary(Vocabulary):
             return cls.from_files(saved)
         if directory is None:
             return cls.from_instances(instances, min_count=min_count, max_vocab_size=max_vocab_size)
-        if min_count is not None or max_vocab_size is not None:
-            raise ConfigurationError(
-                "give directory to take the words from there, or min_count and max_vocab_size to "
-                "choose words of the text, but not both"
-            )
         vocab = cls.from_files(directory)
         counter: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for instance in instances:

@@ -1,4 +1,3 @@
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -21,8 +20,6 @@ from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
 from elmo_tasks.language_model.prediction import Prediction, predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
-
-logger = logging.getLogger(__name__)
 
 
 @Model.register("elmo_language_model")
@@ -154,15 +151,7 @@ class ElmoLanguageModel(Model):
     def _softmax_alone(self) -> bool:
         if not self.training or self.num_softmax_batches == 0:
             return False
-        num_batches = int(self.num_batches)
-        if num_batches == 0:
-            logger.info(
-                "For the first %d batches only the softmax is trained; the biLM is frozen.",
-                self.num_softmax_batches,
-            )
-        if num_batches == self.num_softmax_batches:
-            logger.info("After %d batches, the biLM is trained too.", num_batches)
-        return num_batches < self.num_softmax_batches
+        return int(self.num_batches) < self.num_softmax_batches
 
     def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
         """Refuses AllenNLP's `--extend-vocab`, since the softmax has no row for a new word."""
@@ -177,8 +166,6 @@ class ElmoLanguageModel(Model):
         with unpacked(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
             state = read_tensors(Path(folder) / "weights.th")
-        if "softmax.weight" not in state:
-            raise ConfigurationError(f"{archive} is not the archive of a language model")
         words = self.vocab.get_index_to_token_vocabulary("tokens")
         if vocab.get_index_to_token_vocabulary("tokens") != words:
             raise ConfigurationError(
@@ -189,7 +176,7 @@ class ElmoLanguageModel(Model):
             self.load_state_dict({**state, "num_batches": self.num_batches})
         except RuntimeError as error:
             raise ConfigurationError(
-                f"{archive} has a biLM of another shape: {' '.join(str(error).split())}"
+                f"{archive} has another model: {' '.join(str(error).split())}"
             ) from error
 
 

@@ -1,4 +1,3 @@
-import logging
 import math
 
 import torch
@@ -6,8 +5,6 @@ from torch.nn.functional import embedding, linear
 
 from elmo_tasks.common.processes import broadcast, rank
 from elmo_tasks.language_model.sampled_loss import SampledLoss
-
-logger = logging.getLogger(__name__)
 
 # The full softmax computes this many logits at a time: 8 MB in float32, which is faster than larger
 # parts. Memory is bounded too, except in a training, which keeps all logits for the gradient.
@@ -25,21 +22,15 @@ class SampledSoftmax(torch.nn.Module):
 
     num_words: Size of the vocabulary, sorted by the words' counts. Padding, id 0, is not a class.
     dim: Width of the inputs.
-    num_samples: Number of words drawn for each batch. With `None`, training uses the full softmax.
+    num_samples: Number of words drawn for each batch. With `None`, or if there are no more words,
+        training uses the full softmax.
     """
 
     def __init__(self, num_words: int, dim: int, num_samples: int | None = None) -> None:
         super().__init__()
         self.num_classes = num_words - 1
-        if num_samples is not None and num_samples >= self.num_classes:
-            logger.info(
-                "The vocabulary has %d words, which is no more than num_samples, %d: the full "
-                "softmax is used.",
-                self.num_classes,
-                num_samples,
-            )
-            num_samples = None
-        self.num_samples = num_samples
+        is_sampled = num_samples is not None and num_samples < self.num_classes
+        self.num_samples = num_samples if is_sampled else None
         self.weight = torch.nn.Parameter(torch.empty(self.num_classes, dim))
         with torch.no_grad():
             self.weight.copy_(torch.randn(self.num_classes, dim) / math.sqrt(dim))

@@ -5,7 +5,7 @@ import torch
 from allennlp.data import Vocabulary
 from allennlp.training import TrainerCallback
 
-from elmo_tasks.bilm.lexicon import UNKNOWN_WORD, WordTable, words_of
+from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.common.processes import broadcast
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
@@ -28,8 +28,8 @@ class VectorStart(TrainerCallback):
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
     the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
     the vectors become the rows of these words in the softmax. While the language model trains, the
-    CNN goes on learning the vectors, which it would forget otherwise. A biLM that reads words
-    begins with the vectors in its table.
+    CNN goes on learning the vectors, which it would forget otherwise. Of a biLM that reads words,
+    only the softmax begins as the vectors.
 
     The vectors are standardized. If they are wider than the biLM's projection, their principal
     components are used; if narrower, the other dimensions of the biLM stay as they are. A recovered
@@ -76,20 +76,20 @@ class VectorStart(TrainerCallback):
         assert isinstance(model, ElmoLanguageModel)
         words = read_word_vectors(self.pretrained_file, self.max_words)
         words = words.standardized(model.bilm.options.projection_dim)
+        cnn = None if model.bilm.options.num_words else model.bilm.char_cnn
         fit = VectorFit.of(words, model.vocab)
         if not recovered and self.num_batches > 0:
             if is_primary:
-                self._begin(model, words, fit)
+                self._begin(model, words, fit, cnn)
             broadcast(model.parameters())
-        if self.weight > 0 and not model.bilm.options.num_words:
-            cnn = model.bilm.char_cnn
+        if self.weight > 0 and cnn is not None:
             model.auxiliary_loss = lambda: self.weight * fit.loss(cnn, self.num_words)
 
-    def _begin(self, model: ElmoLanguageModel, words: FileVectors, fit: VectorFit) -> None:
-        if model.bilm.options.num_words:
-            begin_table(model.bilm.word_table, fit)
-        else:
-            fit_characters(model.bilm.char_cnn, fit, self.num_batches)
+    def _begin(
+        self, model: ElmoLanguageModel, words: FileVectors, fit: VectorFit, cnn: CharCnn | None
+    ) -> None:
+        if cnn is not None:
+            fit_characters(cnn, fit, self.num_batches)
         num_known = begin_softmax(model.softmax, words, model.vocab)
         logger.info(
             "%d of the %d words of the softmax begin with a vector of %s.",
@@ -97,14 +97,6 @@ class VectorStart(TrainerCallback):
             model.softmax.num_classes,
             self.pretrained_file,
         )
-
-
-def begin_table(table: WordTable, fit: VectorFit) -> None:
-    """Sets the row of each word of the file to the vector that a character CNN would learn."""
-    rows = table.lexicon.rows(words_of(fit.char_ids))
-    known = rows != table.lexicon.rows([UNKNOWN_WORD.encode()])
-    vectors = fit.vectors[fit.rows[known]].to(table.embedding)
-    table.embedding.data[rows[known], : vectors.size(1)] = vectors
 
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:

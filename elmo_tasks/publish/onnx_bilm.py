@@ -123,11 +123,10 @@ def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
             **weights,
         )
     largest = ", ".join(f"largest_{k}" for k in range(len(cnn.convolutions)))
-    activation = {torch.relu: "Relu", torch.tanh: "Tanh"}[cnn.activation]
     graph.add(
         f"""
         responses = Concat<axis=1>({largest})
-        x_0 = {activation}(responses)
+        x_0 = Relu(responses)
         """
     )
     for k, highway in enumerate(cnn.highways._layers):

@@ -8,7 +8,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, check_spelling
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.spacy.pipes import BatchedPipe, of_docs
 from elmo_tasks.spacy.vectors import use_elmo
@@ -34,17 +34,13 @@ class ElmoComponent(BatchedPipe):
 
     # Parameters
 
-    bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
+    bilm (default `'base'`): The biLM, opened at first use: its name, or a path as for
+        `ElmoEncoder.from_pretrained`.
     place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with both.
     layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there is
         no trained mix; `concat` for all layers side by side; `last`; or the index of one layer, 0
         for the token layer.
     device (default `'cpu'`): The device that the biLM runs on.
-
-    # Raises
-
-    `ConfigurationError`: The name looks like the misspelt name of a biLM. Other names are looked up
-        at first use.
     """
 
     def __init__(
@@ -57,7 +53,6 @@ class ElmoComponent(BatchedPipe):
         device: str = "cpu",
     ) -> None:
         super().__init__(name)
-        check_spelling(bilm)
         self.bilm = bilm
         self.place = place
         self.layers = layers

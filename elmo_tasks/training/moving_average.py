@@ -47,12 +47,5 @@ class FixedMovingAverage(MovingAverage):
         return {"averages": self._shadows}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        averages = state_dict["averages"]
-        if averages.keys() != self._shadows.keys():
-            other = sorted(averages.keys() ^ self._shadows.keys())
-            raise RuntimeError(
-                "the checkpoint has the averages of another model; only one of the two models has "
-                f"the weights {', '.join(other)}"
-            )
-        for name, average in averages.items():
+        for name, average in state_dict["averages"].items():
             self._shadows[name].copy_(average)

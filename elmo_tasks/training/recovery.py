@@ -1,4 +1,3 @@
-import logging
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,14 +7,13 @@ from typing import Any
 import numpy
 import torch
 from allennlp.common.util import is_distributed
+from allennlp.models import Model
 from allennlp.nn.util import dist_reduce_sum
 from allennlp.training import GradientDescentTrainer, TrainerCallback
+from allennlp.training.metrics import Metric
 from allennlp.training.util import get_metrics
 
 from elmo_tasks.bilm.state import CarryState, LstmState
-from elmo_tasks.training.epoch_metrics import get_metric_states, set_metric_states
-
-logger = logging.getLogger(__name__)
 
 
 class Recovery(TrainerCallback):
@@ -23,7 +21,9 @@ class Recovery(TrainerCallback):
     Keeps in each checkpoint what AllenNLP's checkpoints lack: the random state, the losses and
     metrics of the unfinished epoch, the metrics of the last epoch, the state that a biLM carries
     from batch to batch, and the scale of gradients in mixed precision. So a recovered training ends
-    with the same weights and metrics, to the bit, as an uninterrupted training.
+    with the same weights and metrics, to the bit, as an uninterrupted training. After a checkpoint
+    of another number of processes, dropout differs, and the metrics of an unfinished epoch count
+    the rest of it.
 
     Only `ElmoTrainer` uses this callback, after all others.
     """
@@ -55,16 +55,6 @@ class Recovery(TrainerCallback):
             self._loaded = by_rank[torch.distributed.get_rank() if is_distributed() else 0]
             self.metrics = self._loaded["metrics"]
 
-    def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
-        has_begun = trainer._start_after_epochs_completed or self._num_batches_done
-        if has_begun and self._loaded is None and is_primary:
-            logger.warning(
-                "The checkpoint in %s was saved with another number of processes: dropout differs "
-                "from that of an uninterrupted training, and the training metrics of the "
-                "unfinished epoch count only the rest of it.",
-                self.serialization_dir,
-            )
-
     @contextmanager
     def epoch(self, epoch: int) -> Iterator[bool]:
         """
@@ -77,7 +67,8 @@ class Recovery(TrainerCallback):
         resumes = self._loaded is not None and epoch == trainer._start_after_epochs_completed
         if self._loaded is not None and resumes:
             set_random_state(self._loaded["epoch_start"])
-            num_batches = self._num_batches_done * trainer._num_gradient_accumulation_steps
+            done = trainer._start_after_batches_in_epoch_completed
+            num_batches = done * trainer._num_gradient_accumulation_steps
             trainer.data_loader = ResumedLoader(loader, num_batches, self._restore)
         self._epoch_start = get_random_state()
         try:
@@ -85,19 +76,10 @@ class Recovery(TrainerCallback):
         finally:
             trainer.data_loader = loader
 
-    def on_batch(
-        self,
-        trainer: Any,
-        batch_inputs: Any,
-        batch_outputs: list[dict[str, Any]],
-        batch_metrics: dict[str, Any],
-        epoch: int,
-        batch_number: int,
-        is_training: bool,
-        **kwargs: Any,
-    ) -> None:
+    def on_batch(self, trainer: Any, *args: Any, is_training: bool, **kwargs: Any) -> None:
         if not is_training:
             return
+        _, batch_outputs, batch_metrics, _, batch_number = args
         # The sum is that of AllenNLP's trainer: the same numbers in the same order.
         self._loss += batch_metrics["batch_loss"]
         batch_metrics["loss"] = self._loss / batch_number
@@ -125,10 +107,6 @@ class Recovery(TrainerCallback):
             whole = {name: whole[name] for name in whole if name in ("loss", "reg_loss")}
         return {**metrics, **whole}
 
-    @property
-    def _num_batches_done(self) -> int:
-        return self._trainer._start_after_batches_in_epoch_completed
-
     def _state(self) -> dict[str, Any]:
         trainer = self._trainer
         now = get_random_state()
@@ -155,7 +133,7 @@ class Recovery(TrainerCallback):
         set_random_state(state["random"])
         if trainer._scaler is not None and "scaler" in state:
             trainer._scaler.load_state_dict(state["scaler"])
-        if self._num_batches_done:
+        if "loss" in state:
             self._loss, self._reg_loss = state["loss"], state["reg_loss"]
             set_metric_states(trainer.model, state["model_metrics"])
             for name, module in self._carry_states():
@@ -176,9 +154,6 @@ class ResumedLoader:
 
     def __len__(self) -> int:
         return len(self._loader)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
 
     def __iter__(self) -> Iterator[Any]:
         batches = iter(self._loader)
@@ -207,3 +182,62 @@ def set_random_state(state: dict[str, Any]) -> None:
     torch.set_rng_state(state["torch"])
     if len(state.get("cuda", [])) == torch.cuda.device_count():
         torch.cuda.set_rng_state_all(state.get("cuda", []))
+
+
+def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
+    """
+    Returns, for each metric of a model, the attributes in which it has counted so far: numbers,
+    strings or tensors, or containers of these. A metric that counts in an attribute of another type
+    goes on from nothing in a recovered training.
+    """
+    return {
+        name: {key: _copy(value) for key, value in vars(metric).items() if _is_plain(value)}
+        for name, metric in _metrics(model)
+    }
+
+
+def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
+    device = next(model.parameters()).device
+    for name, metric in _metrics(model):
+        for key, (value, on_model_device) in states.get(name, {}).items():
+            present = getattr(metric, key)
+            if isinstance(present, dict):
+                # The dictionary keeps its class, such as `defaultdict`.
+                present.clear()
+                present.update(value)
+            else:
+                setattr(metric, key, value.to(device) if on_model_device else value)
+
+
+def _metrics(model: Model) -> Iterator[tuple[str, Metric]]:
+    """Yields the metrics of all modules, including metrics in lists and dictionaries."""
+    for prefix, module in model.named_modules():
+        for key, value in vars(module).items():
+            yield from _metrics_in(f"{prefix}.{key}", value)
+
+
+def _metrics_in(name: str, value: Any) -> Iterator[tuple[str, Metric]]:
+    if isinstance(value, Metric):
+        yield name, value
+        yield from _metrics_in(name, vars(value))
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _metrics_in(f"{name}.{index}", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _metrics_in(f"{name}.{key}", item)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, [*value.keys(), *value.values()]))
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str | torch.Tensor)
+
+
+def _copy(value: Any) -> tuple[Any, bool]:
+    """Returns a copy, and whether the value is a tensor that was not on the CPU."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().clone(), value.device.type != "cpu"
+    return dict(value) if isinstance(value, dict) else value, False

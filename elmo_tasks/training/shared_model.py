@@ -108,18 +108,17 @@ def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
 
 
 def _check_alike(model: Model) -> None:
-    words = {
-        namespace: model.vocab.get_index_to_token_vocabulary(namespace)
+    words = [
+        model.vocab.get_index_to_token_vocabulary(namespace)
         for namespace in sorted(model.vocab.get_namespaces())
-    }
+    ]
     shapes = [(name, tuple(weight.shape)) for name, weight in model.named_parameters()]
-    mine = [sha256(repr(part).encode()).hexdigest() for part in (words, shapes)]
+    mine = sha256(repr((words, shapes)).encode()).hexdigest()
     everyone = [mine] * distributed.get_world_size()
     distributed.all_gather_object(everyone, mine)
-    for index, what in enumerate(("vocabularies", "weights")):
-        others = [rank for rank, other in enumerate(everyone) if other[index] != everyone[0][index]]
-        if others:
-            raise ConfigurationError(
-                f"the processes {', '.join(map(str, others))} have other {what} than process 0: "
-                "every node needs the same config and the same text"
-            )
+    others = [rank for rank, other in enumerate(everyone) if other != everyone[0]]
+    if others:
+        raise ConfigurationError(
+            f"the processes {', '.join(map(str, others))} have other words or weights than process "
+            "0: every node needs the same config and the same text"
+        )

@@ -54,11 +54,6 @@ class ElmoTrainer(GradientDescentTrainer):
             )
         super().__init__(*args, **kwargs)
         if self._distributed:
-            if self._ddp_wrapped_model.is_sharded:
-                raise ConfigurationError(
-                    "the trainer elmo saves whole models: leave ddp_accelerator out, or name one "
-                    "that gives each process the whole model"
-                )
             # In AllenNLP, one process of each node writes.
             self._primary = rank().process == 0
             if index := rank().process:

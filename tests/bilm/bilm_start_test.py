@@ -1,6 +1,5 @@
 """Tests what the layers of a sentence depend on, and the states that a biLM starts from."""
 
-import copy
 import functools
 import json
 from pathlib import Path
@@ -12,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.bilm.state import CarryState
-from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
+from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, make_options, random_files
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(WORDS)
@@ -41,17 +39,6 @@ def test_a_sentence_has_the_same_layers_alone_and_in_any_batch_with_zeros_at_pad
         assert found.tolist() == [index < length for index in range(len(found))]
 
 
-def test_a_sentence_has_other_layers_after_other_batches_when_carried() -> None:
-    bilm = make_bilm(*FIXTURE_FILES, state="carry")
-    before = bilm(ids_of([SENTENCE])).layers
-
-    bilm(ids_of(sentences(4, 0, 9)))
-    after = bilm(ids_of([SENTENCE])).layers
-
-    assert torch.equal(after[:, 0], before[:, 0])
-    assert not torch.allclose(after[:, 1:], before[:, 1:], atol=1e-3)
-
-
 # Start states, and what is saved of them.
 
 
@@ -77,20 +64,6 @@ def test_a_new_snapshot_is_taken_with_the_present_weights(tmp_path: Path) -> Non
     reference = ReferenceBiLm(*files)
     expected, _ = reference.layers(SENTENCE, reference.snapshot())
     numpy.testing.assert_allclose(bilm(ids_of([SENTENCE])).layers[0], expected, atol=1e-5)
-
-
-def test_a_copy_carries_a_state_of_its_own_and_a_reset_forgets_it() -> None:
-    bilm = make_bilm(*FIXTURE_FILES, state="carry")
-    assert isinstance(bilm.state, CarryState)
-    copied = copy.deepcopy(bilm)
-    first = bilm(ids_of([SENTENCE])).layers
-
-    second = bilm(ids_of([SENTENCE])).layers
-    bilm.state.reset()
-
-    assert not torch.equal(second, first)
-    assert torch.equal(copied(ids_of([SENTENCE])).layers, first)
-    assert torch.equal(bilm(ids_of([SENTENCE])).layers, first)
 
 
 def test_a_snapshot_taken_under_autocast_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

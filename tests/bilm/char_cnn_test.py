@@ -29,20 +29,6 @@ def test_new_weights_are_drawn_as_bilm_tf_draws_them() -> None:
     assert not cnn.projection.bias.any()
 
 
-def test_filters_of_a_tanh_bilm_are_drawn_from_a_normal_distribution_of_their_fan_in() -> None:
-    torch.manual_seed(0)
-    filters = [[1, 512], [3, 512], [7, 512]]
-    options = make_options(filters=filters, embedding={"dim": 16}, activation="tanh")
-    cnn = CharCnn(BiLmOptions.from_dict(options))
-
-    for (width, _), convolution in zip(filters, cnn.convolutions, strict=True):
-        weight, std = convolution.weight, math.sqrt(1 / (width * 16))
-        assert math.isclose(weight.std().item(), std, rel_tol=0.03)
-        # One standard deviation holds 68.3 % of a normal distribution and 57.7 % of a uniform one.
-        assert math.isclose((weight.abs() < std).float().mean().item(), 0.683, abs_tol=0.02)
-        assert not convolution.bias.any()
-
-
 def test_a_token_alone_has_the_vector_that_it_has_beside_others_to_the_bit() -> None:
     torch.manual_seed(0)
     # Products as large as those of the released biLMs are rounded by the number of their rows.

@@ -10,8 +10,8 @@ from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 
-def bilm_after_use() -> FrozenBiLm:
-    bilm = make_bilm(*FIXTURE_FILES, state="reset")
+def bilm_after_use(state: str = "reset") -> FrozenBiLm:
+    bilm = make_bilm(*FIXTURE_FILES, state=state)
     bilm(ids_of([SENTENCE]))
     assert isinstance(bilm, FrozenBiLm)
     return bilm
@@ -44,9 +44,10 @@ def test_loaded_weights_have_products_tokens_and_a_fingerprint_of_their_own() ->
     assert bilm.fingerprint() == fresh.fingerprint() != before
 
 
-def test_weights_that_are_cast_have_products_of_their_own() -> None:
-    bilm, ids = bilm_after_use(), ids_of([SENTENCE])
-    expected = bilm(ids).layers
+@pytest.mark.parametrize("state", ["reset", "snapshot", "carry"])
+def test_weights_that_are_cast_have_products_and_a_state_of_their_own(state: str) -> None:
+    bilm, ids = bilm_after_use(state), ids_of([SENTENCE])
+    expected = bilm_after_use(state)(ids).layers
 
     found = bilm.double()(ids).layers
 

@@ -3,12 +3,10 @@ from collections.abc import Sequence
 import pytest
 import torch
 from torch.nn.functional import linear
-from torch.nn.utils.rnn import PackedSequence
 
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.state import LstmState
 from tests.helpers.largest_tensor import LargestTensor
-from tests.helpers.reference_bilm import reorder_gates
 
 BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]
 # Neither bound, either bound, and both. About half of the values reach them.
@@ -66,32 +64,6 @@ def gradients(outputs: torch.Tensor, tensors: Sequence[torch.Tensor]) -> tuple[t
     """Returns the gradients of a weighted sum of the outputs, with fixed weights."""
     weights = torch.linspace(-1, 1, outputs.numel()).reshape(outputs.shape).to(outputs)
     return torch.autograd.grad((outputs * weights).sum(), list(tensors))
-
-
-def test_it_equals_the_lstm_of_torch_with_the_same_weights() -> None:
-    lstm, theirs = random_lstm(), torch.nn.LSTM(4, 6, proj_size=3).double()
-    theirs.load_state_dict(
-        {
-            "weight_ih_l0": reorder_gates(lstm.input_weight),
-            "weight_hh_l0": reorder_gates(lstm.recurrent_weight),
-            "bias_ih_l0": reorder_gates(lstm.bias),
-            "bias_hh_l0": torch.zeros(24),
-            "weight_hr_l0": lstm.projection_weight,
-        }
-    )
-    inputs, state = random_inputs()
-
-    packed = PackedSequence(inputs, torch.tensor(BATCH_SIZES))
-
-    outputs, last = lstm(inputs, BATCH_SIZES, state)
-
-    expected, (h, c) = theirs(packed, (state.h[None], state.c[None]))
-    torch.testing.assert_close(outputs, expected.data)
-    torch.testing.assert_close(last, LstmState(h[0], c[0]))
-    ours = gradients(outputs, [inputs, *lstm.parameters()])
-    x, w_ih, w_hh, b_ih, _, w_hr = gradients(expected.data, [inputs, *theirs.parameters()])
-    gates = (reorder_gates(gradient) for gradient in (w_ih, w_hh, b_ih))
-    torch.testing.assert_close(ours, (x, *gates, w_hr))
 
 
 @BOUNDS
@@ -167,21 +139,6 @@ def test_outputs_are_the_same_whether_it_trains_or_not() -> None:
     for outputs in (evaluated, frozen):
         torch.testing.assert_close(trained.detach(), outputs, rtol=0, atol=1e-6)
     torch.testing.assert_close(last, frozen_last, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("rows", [0, 2])
-def test_without_a_step_the_state_stays(rows: int) -> None:
-    lstm = random_lstm()
-    state = random_inputs([rows])[1]
-    inputs = torch.empty(0, 4, dtype=torch.float64, requires_grad=True)
-
-    outputs, last = lstm(inputs, [], state)
-    outputs.sum().backward()
-
-    assert outputs.shape == (0, 3)
-    torch.testing.assert_close(last, state)
-    for parameter in lstm.parameters():
-        assert parameter.grad is not None and not parameter.grad.any()
 
 
 @BOUNDS

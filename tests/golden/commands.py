@@ -96,8 +96,6 @@ def score(how: str, folder: Path, model: str | None = None) -> list[dict[str, An
 
 
 def rows(printed: str) -> list[dict[str, Any]]:
-    if printed.startswith("{"):
-        return [*map(json.loads, printed.splitlines())]
     table = csv.DictReader(io.StringIO(printed), delimiter="\t", quoting=csv.QUOTE_NONE)
     return [{name: value_of(text) for name, text in row.items()} for row in table]
 

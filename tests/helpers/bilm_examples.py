@@ -5,13 +5,12 @@ from typing import Any
 import torch
 from allennlp.modules.elmo import batch_to_ids
 
-# Changes to the default options of `make_options`. The four biLMs differ in filters, activation,
-# highway layers, LSTM layers and bounds.
+# Changes to the default options of `make_options`. The four biLMs differ in filters, highway
+# layers, LSTM layers and bounds.
 SHAPES: dict[str, dict[str, Any]] = {
     "two_of_each": {},
     "bounds_that_bite": {
         "filters": [[1, 3], [4, 5], [7, 2]],
-        "activation": "tanh",
         "n_highway": 1,
         "n_layers": 1,
         "cell_clip": 0.3,
@@ -26,7 +25,6 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "as_wide_as_its_filters": {
         "filters": [[3, 8]],
-        "activation": "tanh",
         "n_highway": 0,
         "projection_dim": 8,
         "dim": 5,

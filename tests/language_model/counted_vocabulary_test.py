@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance, Vocabulary
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
@@ -94,15 +92,6 @@ def test_words_of_another_training_are_taken_as_they_are_and_the_text_counted(
 
     assert words_of(vocab) == words_of(from_params())
     assert (vocab.num_sentences, vocab.num_tokens) == (1, 5)
-
-
-def test_words_come_from_a_directory_or_from_the_text(tmp_path: Path) -> None:
-    from_params().save_to_files(str(tmp_path))
-
-    with pytest.raises(
-        ConfigurationError, match="give directory .*, or min_count .*, but not both"
-    ):
-        from_params(directory=str(tmp_path), min_count={"tokens": 2})
 
 
 def test_counts_are_of_text_alone(tmp_path: Path) -> None:

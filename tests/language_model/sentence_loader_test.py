@@ -1,12 +1,9 @@
 from collections import Counter
 
 import pytest
-import torch
-from allennlp.common import Params
-from allennlp.data import DataLoader, DatasetReader
 
 from elmo_tasks.language_model import corpus_loader
-from tests.helpers.corpus_loaders import CORPUS, SENTENCES, ids, make_loader, sentences, texts
+from tests.helpers.corpus_loaders import SENTENCES, ids, make_loader, sentences
 
 
 def test_sentences_are_shuffled_in_chunks_and_every_one_comes(
@@ -24,21 +21,6 @@ def test_without_shuffling_the_sentences_lie_by_length() -> None:
     loader = make_loader("elmo_sentences", shuffle=False)
 
     assert sentences(loader) == sentences(loader) == sorted(SENTENCES, key=len)
-
-
-def test_batches_are_those_of_allennlps_loader_over_the_same_sentences() -> None:
-    loader = make_loader("elmo_sentences", batch_tokens=1)
-    read = {"type": "elmo_sentences"}
-    theirs = DataLoader.from_params(
-        Params({"batch_size": 1}),
-        reader=DatasetReader.from_params(Params(read)),
-        data_path=str(CORPUS),
-    )
-    theirs.index_with(loader._vocab)
-    expected = {texts(loader, ids(batch))[0]: batch for batch in theirs}
-
-    for batch in loader:
-        torch.testing.assert_close(batch, expected[texts(loader, ids(batch))[0]])
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 30, 100, 10_000])

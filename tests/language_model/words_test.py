@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
@@ -10,26 +9,18 @@ from allennlp.models import load_archive
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.language_model import vector_start
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
-from elmo_tasks.language_model.vector_fit import VectorFit
 from tests.helpers.command_line import allennlp
 from tests.helpers.language_model_configs import shrunk
-
-BEGIN_TABLE = vector_start.begin_table
 
 SENTENCES = [["the", "sea", "and", "the", "zzz"], ["a", "boat"]]
 
 
-def train(folder: Path, changes: str = "") -> Path:
-    train_model(Params(shrunk("mini", f"{{ filters: null, {changes} }}")), str(folder / "run"))
-    return folder / "run"
-
-
 def test_it_is_trained_exported_read_and_scores(tmp_path: Path) -> None:
-    run = train(tmp_path)
+    run = tmp_path / "run"
+    config = "{ filters: null, start_from_vectors: 'fixtures/vectors.txt' }"
+    train_model(Params(shrunk("mini", config)), str(run))
     allennlp("elmo-export", run / "model.tar.gz", tmp_path / "exported")
     allennlp("elmo-pack", run / "model.tar.gz", tmp_path / "packed")
 
@@ -50,23 +41,3 @@ def test_it_is_trained_exported_read_and_scores(tmp_path: Path) -> None:
     x = encoder([["zzz", "yyy", "the"]])["word_emb"][0]
     assert torch.equal(x[0], x[1]) and not torch.equal(x[0], x[2])
     assert [len(score.forward) for score in scores] == [5, 2]
-
-
-def test_its_table_begins_as_word_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[tuple[list[str], torch.Tensor, VectorFit]] = []
-
-    def begin(table: WordTable, fit: VectorFit) -> None:
-        BEGIN_TABLE(table, fit)
-        begun.append((table.lexicon.get_words(), table.embedding.detach().clone(), fit))
-
-    monkeypatch.setattr(vector_start, "begin_table", begin)
-
-    train(tmp_path, "start_from_vectors: 'fixtures/vectors.txt'")
-
-    ((words, table, fit),) = begun
-    in_file = [line.split()[0] for line in Path("fixtures/vectors.txt").read_text().splitlines()]
-    known = [word for word in words if word in in_file]
-    assert len(known) > 3
-    for word in known:
-        expected = fit.vectors[in_file.index(word)]
-        torch.testing.assert_close(table[words.index(word), : len(expected)], expected)

@@ -1,5 +1,3 @@
-import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -8,7 +6,6 @@ import torch
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.softmax_file import read_softmax
 from scripts.add_highway import add_highway, larger, main
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -36,15 +33,6 @@ def test_the_softmax_comes_along(tmp_path: Path) -> None:
     before, after = read_softmax("elmo_tasks/pretrained/base", bilm), read_softmax(tmp_path, grown)
     assert after.words == before.words
     assert torch.equal(after.weight, before.weight)
-
-
-def test_a_bilm_with_tanh_is_refused(tmp_path: Path) -> None:
-    options = json.loads(Path(FIXTURE_FILES[0]).read_text())
-    options["char_cnn"]["activation"] = "tanh"
-    (tmp_path / "options.json").write_text(json.dumps(options))
-    shutil.copy(FIXTURE_FILES[1], tmp_path / "weights.hdf5")
-    with pytest.raises(ConfigurationError, match="no character CNN with relu"):
-        add_highway(str(tmp_path), tmp_path / "larger")
 
 
 def test_a_misspelt_name_ends_in_one_line(

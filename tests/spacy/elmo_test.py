@@ -144,14 +144,3 @@ def test_an_unknown_bilm_is_refused_at_first_use_by_the_handler_of_the_pipeline(
     ((name, num_docs, error),) = errors
     assert (name, num_docs) == ("elmo", 2) and isinstance(error, ConfigurationError)
     assert "no biLM is known as 'our-own-model'" in str(error)
-
-
-def test_a_name_that_is_nearly_that_of_a_biLM_is_refused_at_once() -> None:
-    nlp = spacy.blank("en")
-
-    with pytest.raises(
-        ConfigurationError, match="no biLM is known as 'bas'; .*did you mean 'base'"
-    ):
-        nlp.add_pipe("elmo", config={"bilm": "bas"})
-    # A folder of the machine that saved the pipeline.
-    nlp.add_pipe("elmo", config={"bilm": "our-own-model"})

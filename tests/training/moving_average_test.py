@@ -1,4 +1,3 @@
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -70,29 +69,6 @@ def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
         assert parameter.item() == pytest.approx(expected)
         average.restore()
         assert parameter.item() == value
-
-
-def test_state_is_by_name_and_reaches_the_parameters_of_another_model() -> None:
-    one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
-    saved = FixedMovingAverage([("w", one)], decay=0.5)
-    one.data.fill_(4)
-    saved.apply()
-    loaded = FixedMovingAverage([("w", other)], decay=0.5)
-
-    loaded.load_state_dict(copy.deepcopy(saved.state_dict()))
-    other.data.fill_(6)
-    loaded.apply()
-    loaded.assign_average_value()
-
-    assert other.tolist() == [4, 4] and one.tolist() == [4, 4]
-
-
-def test_state_of_another_model_is_refused() -> None:
-    parameter = torch.nn.Parameter(torch.zeros(2))
-    saved = FixedMovingAverage([("w", parameter)]).state_dict()
-
-    with pytest.raises(RuntimeError, match="of another model; .* weights v, w"):
-        FixedMovingAverage([("v", parameter)]).load_state_dict(saved)
 
 
 @pytest.mark.parametrize(

@@ -77,18 +77,3 @@ def test_weights_are_those_of_allennlps_adam() -> None:
         weights.append(weight)
 
     torch.testing.assert_close(*weights)
-
-
-def test_settings_of_some_weights_are_taken() -> None:
-    names = ("frozen", "trained")
-    parameters = [(name, torch.nn.Parameter(torch.ones(2))) for name in names]
-
-    optimizer = Optimizer.from_params(
-        Params({"type": "elmo_adam", "lr": 0.1, "parameter_groups": [[["frozen"], {"lr": 0.0}]]}),
-        model_parameters=parameters,
-    )
-    for _, parameter in parameters:
-        parameter.grad = torch.ones(2)
-    optimizer.step()
-
-    assert [parameter[0].item() == 1 for _, parameter in parameters] == [True, False]

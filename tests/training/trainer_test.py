@@ -3,7 +3,6 @@ import math
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -162,13 +161,6 @@ def test_training_may_be_recovered_with_products_in_another_dtype(
     assert f"{BILM}char_cnn.embedding" in best(tmp_path / "model")
 
 
-def test_checkpoint_that_is_not_whole_is_refused_as_a_model(trained: Path) -> None:
-    weights = trained / "model_state_e3_b0.th"
-
-    with pytest.raises(RuntimeError, match="load model.tar.gz, or best.th after"):
-        load_archive(trained / "model.tar.gz", weights_file=str(weights))
-
-
 @pytest.mark.parametrize(
     "change",
     ["{ elmo_at: [] }", "{ chosen_bilm+:: { requires_grad: true, state: 'reset' } }"],
@@ -181,16 +173,6 @@ def test_checkpoint_of_a_model_without_a_frozen_bilm_is_whole(
 
     assert checkpoint(tmp_path / "model", 3).keys() == model.state_dict().keys()
     load_archive(tmp_path / "model" / "model.tar.gz")
-
-
-def test_a_model_whose_weights_are_shared_out_is_refused() -> None:
-    loader: Any = SimpleNamespace(set_target_device=lambda device: None)
-    wrapped: Any = SimpleNamespace(is_sharded=True)
-    shared: Any = {"distributed": True, "world_size": 2, "ddp_wrapped_model": wrapped}
-    model: Any = torch.nn.Linear(1, 1)
-
-    with pytest.raises(ConfigurationError, match="saves whole models: leave ddp_accelerator out"):
-        ElmoTrainer(model, None, loader, cuda_device=-1, **shared)
 
 
 @pytest.mark.parametrize("part", ["training", "validation"])

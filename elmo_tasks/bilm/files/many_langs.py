@@ -11,9 +11,7 @@ from typing import Any
 import torch
 
 from elmo_tasks.bilm.files.known_bilms import local_weights
-from elmo_tasks.bilm.files.option_values import MAX_WORDS
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.files.vocabulary import vocabulary_lines
 from elmo_tasks.bilm.lexicon import UNKNOWN_WORD
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
@@ -62,7 +60,6 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     sizes = _sizes(str(config["config_path"]), folder)
     try:
         tokens, encoder = sizes["token_embedder"], sizes["encoder"]
-        kinds = tokens["name"], encoder["name"]
         dims = tokens["word_dim"], tokens["char_dim"]
         lstm = {name: encoder[name] for name in _LSTM}
         char_cnn = {name: tokens[name] for name in _CHAR_CNN}
@@ -70,11 +67,6 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         raise ConfigurationError(
             f"{folder}: its config of sizes is not as in ELMoForManyLangs ({error!r})"
         ) from error
-    if kinds != ("cnn", "elmo") or 0 in dims:
-        raise ConfigurationError(
-            f"{folder} has the token embedder {kinds[0]} and the encoder {kinds[1]}, with widths "
-            f"{dims} of words and characters; only cnn and elmo with widths above 0 can be read"
-        )
     return {
         "lstm": {**lstm, "use_skip_connections": True},
         "char_cnn": {
@@ -97,26 +89,22 @@ def read_dictionary(path: Path) -> list[str]:
     """
     entries: dict[int, str] = {}
     try:
-        for number, line in enumerate(vocabulary_lines(path), start=1):
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        for number, line in enumerate(lines, start=1):
             fields = line.strip().split("\t")
             # If `strip` removed the entry, it was an ideographic space.
             entry = fields[0] if len(fields) == 2 else "\u3000"
             if len(fields) > 2 or not fields[-1].isdecimal() or len(fields[-1]) > 8:
                 raise ValueError(f"{path}:{number}: expected an entry, a tab and a number")
             entries[int(fields[-1])] = _NAMES.get(entry, entry)
-            if number > MAX_WORDS:
-                raise ValueError(f"{path} has more than {MAX_WORDS:,} entries")
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"the dictionary cannot be read: {error}") from error
+        raise ConfigurationError(f"the dictionary {path} cannot be read: {error}") from error
     if sorted(entries) != list(range(len(entries))):
         raise ConfigurationError(f"{path}: the numbers of its entries are not 0, 1, 2, ...")
-    missing = {BEGIN_TOKEN, END_TOKEN, UNKNOWN_WORD, "<pad>"} - set(entries.values())
-    if path.name == "char.dic":
-        missing |= {"<bow>", "<eow>"} - set(entries.values())
+    marks = [*_NAMES, "<pad>", *(("<bow>", "<eow>") if path.name == "char.dic" else ())]
+    missing = [mark for mark in marks if _NAMES.get(mark, mark) not in entries.values()]
     if missing:
-        theirs = {name: entry for entry, name in _NAMES.items()}
-        names = ", ".join(sorted(theirs.get(name, name) for name in missing))
-        raise ConfigurationError(f"{path} lacks the entries {names}")
+        raise ConfigurationError(f"{path} lacks the entries {', '.join(missing)}")
     return [entries[number] for number in range(len(entries))]
 
 

@@ -1,15 +1,15 @@
 from typing import Any, NamedTuple
 
-from elmo_tasks.bilm.files.option_values import (
-    MAX_LAYERS,
-    MAX_PARAMETERS,
-    MAX_WIDTH,
-    MAX_WORDS,
-    OptionValues,
-)
 from elmo_tasks.common.errors import ConfigurationError
 
 STATES = ("reset", "snapshot", "carry")
+
+# The bounds of the options. The released biLMs are far below them: two layers of 4096, 2048 filters
+# and 94 million parameters. Without the bounds, a damaged file could ask for all memory.
+MAX_LAYERS = 100
+MAX_WIDTH = 100_000
+MAX_PARAMETERS = 10**9
+MAX_WORDS = 10**7
 
 
 class BiLmOptions(NamedTuple):
@@ -20,7 +20,7 @@ class BiLmOptions(NamedTuple):
     # Parameters
 
     filters: Pairs of a width in characters and a number of filters, in the file's order.
-    activation: `relu` or `tanh`, applied to the maximum of each filter over a token.
+    activation: `relu`, applied to the maximum of each filter over a token.
     max_characters: The number of character ids per token, word boundaries and padding included.
     cell_dim, projection_dim: Widths of an LSTM's memory and of its output.
     cell_clip, projection_clip: Bounds on the memory and on the projected output; `None` (or 0 in
@@ -69,69 +69,130 @@ class BiLmOptions(NamedTuple):
 
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> "BiLmOptions":
-        """Reads options; raises `ConfigurationError` with every key that is missing or wrong."""
-        values = OptionValues(options)
+        """
+        Reads options. Other keys, such as bilm-tf's training settings, are ignored. Raises
+        `ConfigurationError` with the first key that is missing or wrong.
+        """
         of_words = options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None
-        fields = _of_words(values) if of_words else _of_characters(values)
-        # A value with a problem is `None`.
-        parsed = cls(**fields, **values.lstm())
-        values.expect(
-            parsed.state in (None, *STATES),
-            f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",
+        fields = _of_words(options) if of_words else _of_characters(options)
+        state = options.get("state")
+        _check(
+            state in (None, *STATES),
+            f"state must be one of {', '.join(STATES)}, but is {state!r:.80}",
         )
-        values.expect_no_misspelt()
-        if not values.problems:
-            count = num_parameters(parsed)
-            values.expect(
-                count <= MAX_PARAMETERS,
-                f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
-            )
-        if values.problems:
-            raise ConfigurationError(f"options: {'; '.join(values.problems)}")
+        parsed = cls(
+            **fields,
+            num_layers=_value(options, "lstm.n_layers", most=MAX_LAYERS),
+            cell_dim=_value(options, "lstm.dim"),
+            projection_dim=_value(options, "lstm.projection_dim"),
+            cell_clip=_clip(options, "lstm.cell_clip"),
+            projection_clip=_clip(options, "lstm.proj_clip"),
+            skip_connections=_value(options, "lstm.use_skip_connections", bool, False),
+            state=state,
+        )
+        count = num_parameters(parsed)
+        _check(
+            count <= MAX_PARAMETERS,
+            f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
+        )
         return parsed
 
 
-def _of_words(values: OptionValues) -> dict[str, Any]:
-    num_words = values.get("n_tokens_vocab", most=MAX_WORDS) or 0
+def _check(holds: bool, problem: str) -> None:
+    if not holds:
+        raise ConfigurationError(f"options: {problem}")
+
+
+def _value(
+    options: dict[str, Any],
+    path: str,
+    kind: Any = int,
+    default: Any = None,
+    least: float = 1,
+    most: float = MAX_WIDTH,
+) -> Any:
+    """Returns the value at a dotted path. It must have the kind, and a number be in the bounds."""
+    *sections, key = path.split(".")
+    section: Any = options
+    for depth, name in enumerate(sections, start=1):
+        section = section.get(name)
+        of_words = "; a biLM of words has n_tokens_vocab" if name == "char_cnn" else ""
+        where = ".".join(sections[:depth])
+        _check(isinstance(section, dict), f"{where} is missing, or is not an object{of_words}")
+    value: Any = default if section.get(key) is None else section[key]
+    _check(value is not None, f"{path} is missing")
+    right_kind = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
+    is_number = right_kind and isinstance(value, int | float) and kind is not bool
+    _check(right_kind and (not is_number or value >= least), f"{path} cannot be {value!r:.80}")
+    _check(not (is_number and value > most), f"{path} can be at most {most}, but is {value!r:.80}")
+    return value
+
+
+def _clip(options: dict[str, Any], path: str) -> float | None:
+    value = _value(options, path, (int, float), 0, least=0, most=1e30)
+    # 3.0 becomes 3, so that both have the same fingerprint.
+    return (int(value) if value == round(value) else value) or None
+
+
+def _filters(options: dict[str, Any]) -> tuple[tuple[int, int], ...]:
+    path = "char_cnn.filters"
+    filters = _value(options, path, list)
+    _check(
+        0 < len(filters) <= MAX_LAYERS,
+        f"{path} has {len(filters)} pairs; it must have 1 to {MAX_LAYERS}",
+    )
+    for pair in filters:
+        is_pair = isinstance(pair, list | tuple) and len(pair) == 2
+        _check(
+            is_pair and all(type(part) is int and 0 < part <= MAX_WIDTH for part in pair),
+            f"{path} must be pairs of a width and a number of filters, not {pair!r:.80}; "
+            f"both can be at most {MAX_WIDTH}",
+        )
+    num_filters = sum(number for _, number in filters)
+    _check(
+        num_filters <= MAX_WIDTH,
+        f"{path} has {num_filters} filters; at most {MAX_WIDTH} are allowed",
+    )
+    return tuple((width, number) for width, number in filters)
+
+
+def _of_words(options: dict[str, Any]) -> dict[str, Any]:
+    num_words = _value(options, "n_tokens_vocab", most=MAX_WORDS)
     nothing = {"filters": (), "activation": "", "char_dim": 0, "num_highway": 0}
     return {**nothing, "max_characters": 50, "num_words": num_words}
 
 
-def _of_characters(values: OptionValues) -> dict[str, Any]:
-    fields = {
-        "filters": values.filters("char_cnn.filters"),
-        "activation": values.get("char_cnn.activation", str),
-        "char_dim": values.get("char_cnn.embedding.dim"),
-        "max_characters": values.get("char_cnn.max_characters_per_token", int, 50, most=256),
-        "num_highway": values.get("char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
-    }
-    if values.has("many_langs"):
-        fields["num_words"] = values.get("n_tokens_vocab", most=MAX_WORDS)
-        fields["word_dim"] = values.get("many_langs.word_dim")
-        fields["num_listed"] = values.get("char_cnn.n_characters")
-    else:
-        # bilm-tf trains with 261 characters and predicts with 262. The additional one is padding,
-        # which has no weights.
-        number = values.get("char_cnn.n_characters", int, 262)
-        values.expect(
-            number in (261, 262, None),
-            "char_cnn.n_characters must be 262 (or 261, as while training with bilm-tf), but is "
-            f"{number}",
-        )
-    activation, characters = fields["activation"], fields["max_characters"]
-    values.expect(
-        activation in ("relu", "tanh", None),
-        f"char_cnn.activation must be relu or tanh, but is {activation!r:.80}",
-    )
-    widest = max((width for width, _ in fields["filters"]), default=0)
-    values.expect(
-        characters is None or widest <= characters,
+def _of_characters(options: dict[str, Any]) -> dict[str, Any]:
+    activation = _value(options, "char_cnn.activation", str)
+    _check(activation == "relu", f"char_cnn.activation must be relu, but is {activation!r:.80}")
+    characters = _value(options, "char_cnn.max_characters_per_token", int, 50, most=256)
+    filters = _filters(options)
+    widest = max(width for width, _ in filters)
+    _check(
+        widest <= characters,
         f"char_cnn.filters has width {widest}, more than the {characters} characters of a token",
     )
-    num_filters = sum(number for _, number in fields["filters"])
-    values.expect(
-        num_filters <= MAX_WIDTH,
-        f"char_cnn.filters has {num_filters} filters; at most {MAX_WIDTH} are allowed",
+    fields = {
+        "filters": filters,
+        "activation": activation,
+        "char_dim": _value(options, "char_cnn.embedding.dim"),
+        "max_characters": characters,
+        "num_highway": _value(options, "char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
+    }
+    num_characters = _value(options, "char_cnn.n_characters", int, 262)
+    if options.get("many_langs") is not None:
+        return {
+            **fields,
+            "num_words": _value(options, "n_tokens_vocab", most=MAX_WORDS),
+            "word_dim": _value(options, "many_langs.word_dim"),
+            "num_listed": num_characters,
+        }
+    # bilm-tf trains with 261 characters and predicts with 262. The additional one is padding, which
+    # has no weights.
+    _check(
+        num_characters in (261, 262),
+        "char_cnn.n_characters must be 262 (or 261, as while training with bilm-tf), but is "
+        f"{num_characters}",
     )
     return fields
 

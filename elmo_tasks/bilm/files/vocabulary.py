@@ -1,21 +1,15 @@
 import os
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 
-from elmo_tasks.bilm.files.known_bilms import WEIGHTS_FILE, is_zip, local_weights
+from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.text_files import read_lines
 
 VOCABULARY_FILE = "vocab.txt"
 
 # A line in some vocabularies that is no word. bilm-tf leaves it out.
 _NO_WORD = "!!!MAXTERMID"
-
-# The most characters of a word, and of a vocabulary: a small packed file may hold far more.
-_MAX_CHARACTERS, _MAX_VOCABULARY = 10_000, 10**8
 
 
 def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
@@ -24,59 +18,20 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
     weights, with a word on each line. Raises `ConfigurationError` if there is none, or it has a
     wrong number of words or is not UTF-8.
     """
-    file = _vocabulary_file(str(weight_file))
-    words: list[str] = []
+    file = Path(local_weights(weight_file)).with_name(VOCABULARY_FILE)
     try:
-        for line in islice(vocabulary_lines(file), num_words + 2):
-            if (word := line.strip()) != _NO_WORD:
-                words.append(word)
-            if len(word) > _MAX_CHARACTERS:
-                raise ConfigurationError(
-                    f"{file} has a word of {len(word):,} characters; at most "
-                    f"{_MAX_CHARACTERS:,} are allowed"
-                )
-    except ConfigurationError:
-        raise
+        lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"the vocabulary cannot be read: {error}") from error
-    if len(words) != num_words:
-        found = f"{len(words)}" if len(words) < num_words else f"more than {num_words}"
         raise ConfigurationError(
-            f"{file} has {found} words, but n_tokens_vocab of the options is {num_words}"
+            f"a biLM of words needs {VOCABULARY_FILE} beside {weight_file}: {error}"
+        ) from error
+    words = [word for line in lines if (word := line.strip()) != _NO_WORD]
+    if len(words) != num_words:
+        raise ConfigurationError(
+            f"{file} has {len(words)} words, but n_tokens_vocab of the options is {num_words}"
         )
     return words
 
 
-def vocabulary_lines(file: str | os.PathLike) -> Iterator[str]:
-    """Yields lines as `read_lines` does. Raises `ValueError` after 10^8 characters."""
-    num_characters = 0
-    for line in read_lines(file):
-        num_characters += len(line)
-        if num_characters > _MAX_VOCABULARY:
-            raise ValueError(f"{file} has more than {_MAX_VOCABULARY:,} characters")
-        yield line
-
-
 def write_vocabulary(folder: str | os.PathLike, words: Iterable[str]) -> None:
     write_whole(Path(folder) / VOCABULARY_FILE, "".join(f"{word}\n" for word in words))
-
-
-def _vocabulary_file(weight_file: str) -> str:
-    """Returns the local path of the vocabulary. It is fetched if the weights have an address."""
-    if "://" in weight_file and not is_zip(weight_file):
-        beside = weight_file.rpartition("/")[0] + f"/{VOCABULARY_FILE}"
-        names = [weight_file.removesuffix(WEIGHTS_FILE) + VOCABULARY_FILE, beside]
-    else:
-        path = Path(local_weights(weight_file))
-        own = path.name.removesuffix(WEIGHTS_FILE) + VOCABULARY_FILE
-        names = [str(path.with_name(name)) for name in (own, VOCABULARY_FILE, "vocab.txt.gz")]
-    for name in names:
-        try:
-            return local_path(name)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise ConfigurationError(f"{name} cannot be fetched: {error}") from error
-    raise ConfigurationError(
-        f"a biLM of words needs {VOCABULARY_FILE} beside {weight_file}, but there is none"
-    )

@@ -7,9 +7,9 @@ import h5py
 import numpy
 import torch
 
-from elmo_tasks.bilm.files.hdf5 import find_item, item_names, storage_problem
+from elmo_tasks.bilm.files.hdf5 import items_of, storage_problem
 from elmo_tasks.bilm.files.known_bilms import local_weights
-from elmo_tasks.bilm.files.layout import Array, Dataset, datasets
+from elmo_tasks.bilm.files.layout import Array, datasets
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
@@ -30,11 +30,13 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
         names the dataset and both shapes), or holds a value that is not a finite number.
     """
     with open_weights(weight_file) as file:
-        _refuse(layout_problems(file, options))
+        _refuse(_layout_problems(file, options))
         problems = []
         for dataset in datasets(options):
-            array = _array(file, dataset)
-            problems += value_problems(dataset.name, array)
+            # A number too large for float32 becomes infinite, and is refused.
+            with numpy.errstate(over="ignore"):
+                array = file[dataset.name][...].astype(numpy.float32)
+            problems += _value_problems(dataset.name, array)
             converted = numpy.ascontiguousarray(dataset.conversion.convert(array[dataset.rows]))
             state[dataset.key][dataset.tensor_rows] = torch.from_numpy(converted)
         _refuse(problems)
@@ -60,45 +62,40 @@ def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
 
 
 def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
-    """Raises `ConfigurationError` if a file does not fit the options (see `layout_problems`)."""
+    """Raises `ConfigurationError` if a file does not fit the options (see `_layout_problems`)."""
     with open_weights(weight_file) as file:
-        _refuse(layout_problems(file, options))
+        _refuse(_layout_problems(file, options))
 
 
-def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
+def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     """
     Lists the datasets that are missing, have a wrong shape or cannot be read safely, and all items
-    that the options do not mention. Reads the headers, and checks compressed data.
+    that the options do not mention. Reads the headers alone.
     """
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
-    unasked = [name for name in item_names(file) if name not in asked]
-    problems = [f"has {name}, which the options do not ask for" for name in unasked]
+    items = items_of(file)
+    problems = [
+        f"{name} is a link; links are not followed"
+        if item is None
+        else f"has {name}, which the options do not ask for"
+        for name, item in items.items()
+        if item is None or name not in asked
+    ]
     for name, shape in asked.items():
-        item = find_item(file, name)
-        if isinstance(item, str):
-            problems.append(item)
-        elif not isinstance(item, h5py.Dataset):
-            if not _is_left_out(name, options):
-                problems.append(f"has no {name}, which the options ask for")
-        elif problem := storage_problem(item, name, shape):
-            problems.append(problem)
+        item = items.get(name)
+        if isinstance(item, h5py.Dataset):
+            if problem := storage_problem(item, shape):
+                problems.append(f"{name} {problem}")
+        elif name not in items:
+            problems.append(f"has no {name}, which the options ask for")
     return problems
 
 
-def value_problems(name: str, array: Array) -> list[str]:
+def _value_problems(name: str, array: Array) -> list[str]:
     """Returns the problem, if any, that a dataset holds values that are not finite."""
-    num_wrong = array.size - int(numpy.isfinite(array).sum())
-    if num_wrong == 0:
+    if numpy.isfinite(array).all():
         return []
-    return [
-        f"{name} holds a value that is not a finite number ({num_wrong} of {array.size} are not)"
-    ]
-
-
-def read_array(file: h5py.File, name: str) -> Array:
-    # A number too large for float32 becomes infinite, and `value_problems` reports it.
-    with numpy.errstate(over="ignore"):
-        return file[name][...].astype(numpy.float32)
+    return [f"{name} holds a value that is not a finite number"]
 
 
 def write_weights(
@@ -112,7 +109,7 @@ def write_weights(
             tensor = state[dataset.key].detach().cpu().float().numpy()
             with numpy.errstate(over="ignore"):
                 array = dataset.conversion.revert(tensor[dataset.tensor_rows]).astype(dtype)
-            _refuse([f"{problem} as {dtype}" for problem in value_problems(dataset.name, array)])
+            _refuse([f"{problem} as {dtype}" for problem in _value_problems(dataset.name, array)])
             written = file.require_dataset(dataset.name, dataset.shape, dtype)
             written[dataset.rows] = array
     write_whole(weight_file, content.getbuffer())
@@ -124,16 +121,3 @@ def _refuse(problems: list[str]) -> None:
     if problems:
         more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
         raise ConfigurationError("; ".join(problems[:3]) + more)
-
-
-def _is_left_out(name: str, options: BiLmOptions) -> bool:
-    # bilm-tf writes no projection of the filters if the widths before and after are equal.
-    return name.startswith("CNN_proj/") and options.num_filters == options.projection_dim
-
-
-def _array(file: h5py.File, dataset: Dataset) -> Array:
-    if isinstance(find_item(file, dataset.name), h5py.Dataset):
-        return read_array(file, dataset.name)
-    # A projection that bilm-tf leaves out is the identity.
-    shape = dataset.shape
-    return numpy.eye(*shape) if len(shape) == 2 else numpy.zeros(shape)

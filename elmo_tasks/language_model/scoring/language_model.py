@@ -7,9 +7,7 @@ import torch
 from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.hashing import hash_tensors
 from elmo_tasks.language_model.scoring.scorer import Reader, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax
@@ -71,10 +69,6 @@ class LanguageModel:
         bilm = make_bilm(options_file, weight_file, dtype=dtype).to(device).eval()
         return cls(bilm, read_softmax(Path(options_file).parent, bilm))
 
-    def fingerprint(self) -> str:
-        softmax = hash_tensors(self.softmax.weight, self.softmax.bias).hex()
-        return f"{self.bilm.fingerprint().hex()} {softmax}"
-
     def score(self, sentences: Iterable[Sentence]) -> list[Score]:
         """
         Returns the log probabilities, in nats, of each sentence's tokens, in both directions. The
@@ -83,7 +77,7 @@ class LanguageModel:
         return list(self.iterate(sentences))
 
     def iterate(
-        self, sentences: Iterable[Sentence], context: int | None = 0, skip: int = 0
+        self, sentences: Iterable[Sentence], context: int = 0, skip: int = 0
     ) -> Iterator[Score]:
         """
         Yields the score of each sentence of a stream, in order, in bounded memory.
@@ -92,7 +86,7 @@ class LanguageModel:
 
         sentences: A sentence without tokens ends a document, as an empty line does.
         context (default `0`): How many earlier sentences of the document each direction reads
-            before the sentence to score. `None` carries the state through the whole stream.
+            before the sentence to score.
         skip (default `0`): The number of sentences at the beginning that only serve as context.
         """
         yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
@@ -109,7 +103,7 @@ class LanguageModel:
         Returns the `k` most probable words after the beginning of a sentence, and their
         probabilities. `</S>` is the end of the sentence. The class of unknown words is no word.
         """
-        output, _ = self._reader.read_words([BEGIN_TOKEN, *tokens_of(prefix)])
+        output = self._reader.read_beginning(tokens_of(prefix))
         return self._best(self.softmax.distribution(output)[0], k)
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
@@ -141,41 +135,6 @@ class LanguageModel:
             name: self._best(log_probs, k)
             for name, log_probs in zip(("forward", "backward", "both"), (*scores, both))
         }
-
-    def generate(
-        self, prefix: Sentence = (), temperature: float = 1.0, seed: int = 0, max_tokens: int = 50
-    ) -> list[str]:
-        """
-        Returns a sentence that begins with `prefix` and goes on with words drawn by the forward
-        direction, up to the end of the sentence or `max_tokens` tokens.
-
-        # Parameters
-
-        temperature (default `1.0`): The number by which log probabilities are divided. Below 1,
-            probable words are drawn more often. With 0, the most probable word is taken.
-        seed (default `0`): The same seed draws the same words.
-        """
-        if not temperature >= 0:
-            raise ValueError(f"temperature must be 0 or more, not {temperature}")
-        generator = torch.Generator().manual_seed(seed)
-        # The boundary is never drawn, nor the class of unknown words, which is no word.
-        barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN_CLASS]
-        words = tokens_of(prefix)
-        unread, state = [BEGIN_TOKEN, *words], None
-        while len(words) < max_tokens:
-            output, state = self._reader.read_words(unread, state)
-            log_probs = self.softmax.distribution(output)[0].double().cpu()
-            log_probs[barred] = -torch.inf
-            if temperature == 0:
-                chosen = int(log_probs.argmax())
-            else:
-                shares = (log_probs / temperature).softmax(dim=0)
-                chosen = int(torch.multinomial(shares, 1, generator=generator))
-            word = self.softmax.words[chosen]
-            if word == END_TOKEN:
-                break
-            words, unread = [*words, word], [word]
-        return words
 
     def _best(self, log_probs: torch.Tensor, k: int) -> Words:
         num_words = len(log_probs) - 1

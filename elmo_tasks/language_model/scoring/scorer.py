@@ -66,20 +66,17 @@ class Reader:
         outputs, targets, state = self._run(rows, state)
         return Reading(list(sentences), outputs, targets), state
 
-    def read_words(
-        self, words: list[str], state: LstmState | None = None
-    ) -> tuple[torch.Tensor, LstmState]:
+    def read_beginning(self, words: list[str]) -> torch.Tensor:
         """
-        Reads a part of a sentence in the forward direction. The first part begins with the
-        boundary, which counts as a word. Returns the top layer at the last word, shape (1,
-        projection_dim), and the state from which the sentence goes on.
+        Reads the words with which a sentence begins, in the forward direction. Returns the top
+        layer at the last word, shape (1, projection_dim).
         """
-        outputs, _, state = self._run([[*words, END_TOKEN]], state)
-        return outputs[0][-1:], state
+        outputs, _, _ = self._run([[BEGIN_TOKEN, *words, END_TOKEN]])
+        return outputs[0][-1:]
 
     @torch.no_grad()
     def _run(
-        self, rows: list[list[str]], state: LstmState | None
+        self, rows: list[list[str]], state: LstmState | None = None
     ) -> tuple[list[torch.Tensor], list[torch.Tensor], LstmState]:
         like = self._bilm.like
         if state is None:
@@ -98,33 +95,14 @@ class Scorer:
         self._reader = reader
         self._softmax = softmax
 
-    def iterate(
-        self, sentences: Iterator[list[str]], context: int | None, skip: int
-    ) -> Iterator[Score]:
+    def iterate(self, sentences: Iterator[list[str]], context: int, skip: int) -> Iterator[Score]:
         """Yields the scores of sentences; see `LanguageModel.iterate`."""
-        if context is not None and context < 0:
+        if context < 0:
             raise ConfigurationError(f"the context must be 0 sentences or more, not {context}")
-        if context is None:
-            yield from self._running(sentences, skip)
-            return
         before = deque(islice(sentences, skip), maxlen=context)
         for group in windows(sentences):
             yield from self._scored_group(list(before), group, context)
             before.extend(group)
-
-    def _running(self, sentences: Iterator[list[str]], skip: int) -> Iterator[Score]:
-        """Yields the scores of a text whose state is carried from sentence to sentence."""
-        state: LstmState | None = None
-        for words in islice(sentences, skip):
-            if words:
-                _, state = self._reader.read([words], state)
-        for group in windows(sentences, _TOKENS):
-            readings = []
-            for words in filter(None, group):
-                reading, state = self._reader.read([words], state)
-                readings.append(reading)
-            scores = iter(self._scores(readings))
-            yield from (next(scores) if words else _NOTHING for words in group)
 
     def _scored_group(
         self, before: list[list[str]], group: list[list[str]], context: int
@@ -136,7 +114,7 @@ class Scorer:
             contexts = [_document(sentences[max(0, stop - context) : stop]) for stop in stops]
             state = self._after(contexts, context)
             reading, _ = self._reader.read([group[index] for index in batch], state)
-            for index, score in zip(batch, self._scores([reading])):
+            for index, score in zip(batch, self.scores(reading)):
                 scores[index] = score
         return scores
 
@@ -149,29 +127,23 @@ class Scorer:
                 _, state = self._reader.read(rows, state)
         return state
 
-    def _scores(self, readings: list[Reading]) -> list[Score]:
+    def scores(self, reading: Reading) -> list[Score]:
         """Returns the scores of all sentences. Their softmax is computed by one product."""
-        if not readings:
-            return []
-        # Shape: (tokens of all readings in both directions, projection_dim)
-        h = torch.cat([output for reading in readings for output in reading.outputs])
-        classes = [self._classes(reading).to(h.device) for reading in readings]
-        log_probs = self._softmax.log_probs(
-            h,
-            torch.cat([ids[t] for ids, reading in zip(classes, readings) for t in reading.targets]),
-        ).cpu()
-        parts = iter(log_probs.split([len(t) for reading in readings for t in reading.targets]))
+        # Shape: (tokens in both directions, projection_dim)
+        h = torch.cat(reading.outputs)
+        classes = self._classes(reading).to(h.device)
+        log_probs = self._softmax.log_probs(h, classes[torch.cat(reading.targets)]).cpu()
+        # Shapes: (batch, width)
+        forward, backward = (
+            _divided(part, targets.cpu(), reading)
+            for part, targets in zip(log_probs.chunk(2), reading.targets)
+        )
         scores: list[Score] = []
-        for reading in readings:
-            # Shapes: (batch, width)
-            forward, backward = (
-                _divided(next(parts), targets.cpu(), reading) for targets in reading.targets
-            )
-            for words, ahead, back in zip(reading.sentences, forward, backward):
-                inside, end = slice(1, len(words) + 1), len(words) + 1
-                known = list(map(self._softmax.knows, words))
-                boundaries = float(ahead[end]), float(back[0])
-                scores.append(Score(words, known, ahead[inside], back[inside], *boundaries))
+        for words, ahead, back in zip(reading.sentences, forward, backward):
+            inside, end = slice(1, len(words) + 1), len(words) + 1
+            known = list(map(self._softmax.knows, words))
+            boundaries = float(ahead[end]), float(back[0])
+            scores.append(Score(words, known, ahead[inside], back[inside], *boundaries))
         return scores
 
     def _classes(self, reading: Reading) -> torch.Tensor:

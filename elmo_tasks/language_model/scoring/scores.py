@@ -41,11 +41,6 @@ class Score(NamedTuple):
         Returns the score of whole words, each of `num_pieces` tokens: the sum over its pieces. A
         word is known if all its pieces are.
         """
-        if sum(num_pieces) != len(self.tokens) or min(num_pieces, default=1) < 1:
-            raise ValueError(
-                f"the sentence has {len(self.tokens)} tokens, so num_pieces must be 1 or more for "
-                f"each word and {len(self.tokens)} in all, not {list(num_pieces)}"
-            )
         starts = numpy.cumsum([0, *num_pieces])[:-1]
         if not len(starts):
             return self

@@ -1,4 +1,3 @@
-import gzip
 import json
 import os
 import pickle
@@ -101,21 +100,20 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("encoder.pkl", IN_TORCH_FILE, DAMAGED),
     ("encoder.pkl", [1], "no tensors by name"),
     ("token_embedder.pkl", None, "there is no file .*_embedder.pkl"),
-    ("char.dic", None, "the dictionary cannot be read: file .*char"),
+    ("char.dic", None, "the dictionary .*char.dic cannot be read"),
     ("sizes.json", None, "has no sizes.json, which its config.json"),
-    ("word.dic", "<oov>\t0\n\u00e9\t1".encode("latin1"), "cannot be read: .*word.dic:2: not UTF-8"),
+    ("word.dic", "<oov>\t0\n\u00e9\t1".encode("latin1"), "word.dic cannot be read: 'utf-8' codec"),
     ("word.dic", b"<oov>\t0\na b\n", "word.dic:2: expected an entry, a tab and a number"),
     ("word.dic", b"a\t1\n", "are not 0, 1, 2, ..."),
-    ("word.dic", gzip.compress(b"%s\t0\n" % (b"a" * 10**7) * 11, 1), "more than 100,000,000 char"),
     (
         "char.dic",
         b"a\t0\n<oov>\t1\n",
-        "char.dic lacks the entries <bos>, <bow>, <eos>, <eow>, <pad>",
+        "char.dic lacks the entries <bos>, <eos>, <pad>, <bow>, <eow>",
     ),
     ("encoder.pkl", {"further": torch.zeros(1)}, "'further' does not belong to a biLM of this"),
     ("token_embedder.pkl", {BIAS: torch.zeros(2)}, r"bias has shape \(2,\), .* ask for \(6,\)"),
     ("token_embedder.pkl", {BIAS: torch.full((6,), torch.nan)}, "bias holds a value that is not a"),
-    ("sizes.json", {"encoder": {"name": "lstm"}}, "cnn and the encoder lstm"),
+    ("sizes.json", {"token_embedder": {"char_dim": 0}}, "char_cnn.embedding.dim cannot be 0"),
     ("sizes.json", {"encoder": {"n_layers": 3}}, "forward_layer_2.* is missing"),
     ("sizes.json", {"encoder": {"dim": 10**9}}, "lstm.dim can be at most"),
     ("sizes.json", b"{}", "not as in ELMoForManyLangs"),

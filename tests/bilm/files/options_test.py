@@ -63,6 +63,12 @@ def test_a_bound_that_is_null_or_zero_or_left_out_is_no_bound(clip: float | None
         assert options.cell_clip is None and options.projection_clip is None
 
 
+def test_a_bound_that_is_a_whole_number_is_described_without_a_point() -> None:
+    options = [BiLmOptions.from_dict(make_options(cell_clip=clip)) for clip in (3, 3.0)]
+
+    assert options[0].described() == options[1].described()
+
+
 def test_keys_that_bilm_tf_adds_while_training_are_ignored() -> None:
     raw = {**make_options(), "bidirectional": True, "dropout": 0.1, "n_epochs": 10, "unroll": 20}
 
@@ -91,6 +97,7 @@ CANNOT_BE: list[tuple[str, Any]] = [
     ("lstm.dim", 1e30),
     ("lstm.projection_dim", -6),
     ("lstm.cell_clip", -3),
+    ("lstm.cell_clip", float("nan")),
     ("lstm.proj_clip", [3]),
     ("lstm.use_skip_connections", 1),
     ("char_cnn.n_highway", -1),
@@ -129,10 +136,6 @@ REFUSED: list[tuple[str, Any, str]] = [
         for value in (None, 3, MISSING)
     ),
     ("char_cnn.embedding", {}, "char_cnn.embedding.dim is missing"),
-    ("stat", 1, "stat is no option; did you mean 'state'"),
-    ("lstm.cell_clp", 1, "lstm.cell_clp is no option; did you mean 'cell_clip'"),
-    ("char_cnn.n_higway", 1, "char_cnn.n_higway is no option; did you mean 'n_highway'"),
-    ("char_cnn.embedding.dims", 1, "char_cnn.embedding.dims is no option; did you mean 'dim'"),
     *((path, value, f"{path} cannot be {value!r}") for path, value in CANNOT_BE),
     *(
         (path, value, f"{path} can be at most {most}, but is {value!r}")
@@ -142,13 +145,13 @@ REFUSED: list[tuple[str, Any, str]] = [
         (FILTERS, value, f"pairs of a width and a number of filters, not {s!r}")
         for value, s in NO_PAIRS
     ),
-    (FILTERS, [], f"{FILTERS} is missing"),
-    (FILTERS, {"1": 4}, f"{FILTERS} is missing"),
-    (FILTERS, [[1, 4]] * 101, f"{FILTERS} has 101 pairs; at most 100 are allowed"),
+    (FILTERS, [], f"{FILTERS} has 0 pairs"),
+    (FILTERS, {"1": 4}, f"{FILTERS} cannot be"),
+    (FILTERS, [[1, 4]] * 101, f"{FILTERS} has 101 pairs"),
     (FILTERS, [[1, 60_000], [2, 60_000]], "has 120000 filters; at most 100000 are allowed"),
     (FILTERS, [[51, 4]], "filters has width 51, more than the 50 characters of a token"),
     ("char_cnn.n_characters", 260, "n_characters must be 262 (or 261, as while training with"),
-    ("char_cnn.activation", "gelu", "char_cnn.activation must be relu or tanh, but is 'gelu'"),
+    ("char_cnn.activation", "tanh", "char_cnn.activation must be relu, but is 'tanh'"),
     *(("state", value, "state must be one of reset, snapshot") for value in ("warm", 1, ["reset"])),
 ]
 
@@ -170,16 +173,8 @@ def test_one_parameter_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         BiLmOptions.from_dict(options)
 
 
-def test_a_file_of_options_is_bounded(tmp_path: Path) -> None:
+def test_json_that_is_too_deep_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "options.json"
-    path.write_text(f'{{"a": {101 * "["}')
-    with pytest.raises(ConfigurationError, match="options.json is not JSON: Expecting value"):
-        read_options(path)
-
     path.write_text(101 * '{"a":' + "1" + 101 * "}")
     with pytest.raises(ConfigurationError, match="is not JSON: the JSON is nested more than 100"):
-        read_options(path)
-
-    path.write_text(10**7 * " " + "{}")
-    with pytest.raises(ConfigurationError, match="options.json has more than 10,000,000 bytes"):
         read_options(path)

@@ -28,7 +28,7 @@ from tests.helpers.reference_bilm import (
 SHAPES: list[dict[str, Any]] = [
     {},
     {"filters": [[3, 4], [1, 2]], "n_highway": 1, "n_layers": 3, "cell_clip": None},
-    {"filters": [[2, 6]], "n_highway": 0, "n_layers": 1, "activation": "tanh"},
+    {"filters": [[2, 6]], "n_highway": 0, "n_layers": 1},
 ]
 CELL = "RNN_1/RNN/MultiRNNCell/Cell0/LSTMCell"
 
@@ -110,20 +110,6 @@ def test_a_bilm_in_float64_reads_and_writes_float32(tmp_path: Path) -> None:
     for name, array in read_datasets(FIXTURE_FILES[1]).items():
         assert array.dtype == written[name].dtype == numpy.float32
         numpy.testing.assert_allclose(written[name], array, atol=1e-7, err_msg=name)
-
-
-def test_a_projection_that_bilm_tf_leaves_out_is_the_identity(tmp_path: Path) -> None:
-    options = make_options(filters=[[2, 4], [3, 4]], projection_dim=8)
-    arrays = random_weights(options)
-    whole = {**arrays, "CNN_proj/W_proj": numpy.eye(8), "CNN_proj/b_proj": numpy.zeros(8)}
-    left_out = {name: array for name, array in arrays.items() if not name.startswith("CNN_proj")}
-
-    bilm = make_bilm(*write_files(tmp_path / "left_out", options, left_out))
-
-    assert_same_state(bilm, make_bilm(*write_files(tmp_path / "whole", options, whole)))
-    # AllenNLP needs the projection, and reads it.
-    bilm.to_files(tmp_path / "written")
-    _ElmoBiLm(tmp_path / "written/options.json", tmp_path / "written/weights.hdf5")
 
 
 # Writing whole or not at all.
