@@ -49,15 +49,13 @@ def sentence_columns(
 
     The columns are by default those of CoNLL-U, or `word`, `column_2`, `column_3`, ..., `tag`. A
     value of the column `roles` is a list. Raises `ValueError` with file and line if a line has
-    another number of columns, or the `index` of a token does not follow that of the token before.
+    another number of columns.
     """
     is_conllu = kind == "conllu"
     columns = CONLLU if is_conllu else columns
     tokens: list[list[str]] = []
     start = 0
     for number, line in chain(lines, [(0, "")]):
-        # Files that were joined may have a byte order mark in the middle.
-        line = line.removeprefix("\ufeff")
         if is_conllu and line.startswith("#"):
             continue
         values = line.split("\t") if is_conllu else _VALUE.findall(line)
@@ -68,12 +66,11 @@ def sentence_columns(
                 # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
                 if is_conllu and not values[0].isdecimal():
                     continue
-                _check_index(values, tokens[-1] if tokens else None, columns)
             start = start or number
             tokens.append(values)
         elif tokens:
-            places = {name: _place(columns or (), name) for name in columns or ()}
-            yield start, {name: [each[at] for each in tokens] for name, at in places.items()}
+            places = {each: _place(columns or (), each) for each in columns or ()}
+            yield start, {each: [token[at] for token in tokens] for each, at in places.items()}
             tokens, start = [], 0
 
 
@@ -90,21 +87,6 @@ def _check_width(values: Sequence[str], columns: Sequence[str], with_tabs: bool)
             f"expected {number} columns ({' '.join(columns)})"
             f"{', separated by tabs' if with_tabs else ''}, but got {len(values)}: "
             f"{' '.join(values)!r:.80}"
-        )
-
-
-def _check_index(
-    values: Sequence[str], before: Sequence[str] | None, columns: Sequence[str]
-) -> None:
-    """Checks the column `index`, if there is one. A sentence begins with the index 0 or 1."""
-    if "index" not in columns:
-        return
-    at = _place(columns, "index")
-    expected = ("0", "1") if before is None else (str(int(before[at]) + 1),)
-    if values[at] not in expected:
-        raise ValueError(
-            f"expected the index {' or '.join(expected)} of a token in its sentence, but got "
-            f"{values[at]!r:.80}; a sentence ends with an empty line"
         )
 
 
