@@ -7,9 +7,6 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# The packages that fetch from s3:// and gs://. Their errors are not of the type `OSError`.
-_CLIENTS = ("boto3", "botocore", "google")
-
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 # The maximum length of the name of a fetched file, in characters.
@@ -19,8 +16,8 @@ _MAX_NAME = 100
 def local_path(name: str | os.PathLike) -> str:
     """
     Returns the path of a local file, or of a copy of the file at an address, which is fetched on
-    first use: by AllenNLP from `http(s)://`, `s3://`, `gs://` or `hf://`, or without AllenNLP by
-    PyTorch from `http(s)://` into its cache (`torch.hub.get_dir()`).
+    first use: by AllenNLP, or without AllenNLP by PyTorch from `http(s)://` into its cache
+    (`torch.hub.get_dir()`).
 
     # Raises
 
@@ -37,12 +34,7 @@ def local_path(name: str | os.PathLike) -> str:
         from allennlp.common.file_utils import cached_path
     except ModuleNotFoundError:
         return _fetched(name)
-    try:
-        return str(cached_path(name))
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _CLIENTS:
-            raise
-        raise OSError(f"{name} cannot be fetched: {error}") from error
+    return str(cached_path(name))
 
 
 def check_regular(path: str | os.PathLike) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from allennlp.common.util import SigTermReceived
 
 from elmo_tasks.common.fetch import local_path
 
@@ -76,22 +75,3 @@ def test_what_cannot_be_fetched_leaves_nothing_behind(
         local_path(f"{server}/missing.txt")
 
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-
-
-def test_an_unreachable_bucket_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Nothing listens at port 9, "discard".
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-
-    with pytest.raises(OSError, match="s3://bucket/text.txt cannot be fetched: Could not connect"):
-        local_path("s3://bucket/text.txt")
-
-
-def test_what_is_not_about_the_address_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(name: str) -> str:
-        raise SigTermReceived
-
-    monkeypatch.setattr("allennlp.common.file_utils.cached_path", stopped)
-
-    with pytest.raises(SigTermReceived):
-        local_path("https://127.0.0.1/text.txt")
