@@ -225,10 +225,6 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
         ),
         "there is no folder vocabulary",
     ),
-    "a large vocabulary": (
-        lambda folder: os.truncate(folder / "vocabulary" / "tokens.txt", 10**9),
-        "its vocabulary has more than 100,000,000 bytes",
-    ),
 }
 
 
@@ -308,7 +304,7 @@ def test_the_user_changes_the_config_as_they_like(archive: Path) -> None:
     for overrides in (own, json.dumps(own)):
         reader: Any = open_archive(archive, overrides=overrides).dataset_reader
         assert type(reader.tokenizer).__name__ == "WhitespaceTokenizer"
-    assert "the overrides cannot" in refusal(lambda: open_archive(archive, overrides="{"))
+    assert "unexpected: end of file" in refusal(lambda: open_archive(archive, overrides="{"))
 
 
 def test_a_language_model_continues_only_with_an_archive_that_is_data(tmp_path: Path) -> None:
