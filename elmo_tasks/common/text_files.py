@@ -195,10 +195,10 @@ def spooled() -> Iterator[str]:
 
 
 @contextmanager
-def at_line(path: str | os.PathLike, line_number: int) -> Iterator[None]:
+def at_line(path: str | os.PathLike, line_number: int | str) -> Iterator[None]:
     """
-    Puts file and line before the message of a `ValueError` that the block raises. Shortens the
-    message to one line of bounded length, since it may quote the data.
+    Puts file and line, or lines such as `3-7`, before the message of a `ValueError` that the block
+    raises. Shortens the message to one line of bounded length, since it may quote the data.
     """
     try:
         yield
