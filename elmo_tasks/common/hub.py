@@ -20,9 +20,6 @@ _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt
 # The maximum size of a repository's data files: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9
 
-# The seconds to wait for the hub's answer.
-_TIMEOUT = 10
-
 
 def is_hub_name(name: str) -> bool:
     """
@@ -58,17 +55,14 @@ def hub_folder(name: str) -> str:
     endpoint = os.environ.get("HF_ENDPOINT")
     files: list[str] | None = None
     try:
-        about = HfApi(endpoint).model_info(
-            repo, revision=revision, files_metadata=True, timeout=_TIMEOUT
-        )
-        listed = {each.rfilename: each.size for each in about.siblings or ()}
-        files = [file for file in listed if _DATA_FILE.fullmatch(file)]
-        sizes = [_MOST_BYTES + 1 if (size := listed[file]) is None else size for file in files]
+        about = HfApi(endpoint).model_info(repo, revision=revision, files_metadata=True, timeout=10)
+        found = [each for each in about.siblings or () if _DATA_FILE.fullmatch(each.rfilename)]
+        files = [each.rfilename for each in found]
         if not files:
             raise ConfigurationError(f"{name} has no files of a biLM or of a model")
-        if min(sizes) < 0 or sum(sizes) > _MOST_BYTES:
+        if sum(each.size or 0 for each in found) > _MOST_BYTES:
             raise ConfigurationError(
-                f"{name} is not fetched: its files have over {_MOST_BYTES:,} bytes, or no sizes"
+                f"{name} is not fetched: its files have over {_MOST_BYTES:,} bytes"
             )
         return snapshot_download(repo, revision=revision, allow_patterns=files, endpoint=endpoint)
     except ConfigurationError:

@@ -34,10 +34,7 @@ def table_rows(lines: Iterator[tuple[int, str]], name: str, kind: str) -> Iterat
                 yield start, fields
             start = rows.line_num + 1
     except csv.Error as error:
-        fault = str(error)
-        if fault == "unexpected end of data":
-            fault = "a field begins with a quote that nothing closes"
-        raise ValueError(f"{name}:{start}: {fault}") from error
+        raise ValueError(f"{name}:{start}: {error}") from error
 
 
 def _delimiter(header: str) -> str:
