@@ -37,7 +37,6 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.commands.command import message_of
-from elmo_tasks.common.errors import raised_here
 from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from elmo_tasks.training.trainer import ElmoTrainer
@@ -124,10 +123,19 @@ def _is_clear(error: BaseException) -> bool:
     if isinstance(error, SystemExit):
         return isinstance(error.code, str)
     of_input = isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
-    if isinstance(error, ValueError) and not (of_input or raised_here(error)):
+    if isinstance(error, ValueError) and not (of_input or _raised_here(error)):
         # A command shows the words of a library, which may be about anything.
         return False
     return message_of(error) is not None
+
+
+def _raised_here(error: BaseException) -> bool:
+    """Returns whether an error was raised by a line of elmo_tasks."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raising = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    return raising.startswith("elmo_tasks.")
 
 
 def is_located(error: BaseException, path: Path) -> bool:

@@ -8,7 +8,7 @@ from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, TENSORFLOW_HUB, has_b
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
-from elmo_tasks.common.spelling import listed, nearest_or_all
+from elmo_tasks.common.spelling import nearest_or_all
 
 _CONFIG = "config.json"
 
@@ -50,15 +50,9 @@ def _model_path(name: str) -> str:
         return hub_folder(name)
     if not os.path.exists(name) and not any(mark in name for mark in "./"):
         check_is_installed(name)
-        known = sorted(KNOWN_MODELS)
-        if name in KNOWN_BILMS:
-            raise ConfigurationError(
-                f"{name} is a biLM, not a trained model; ElmoEncoder.from_pretrained({name!r}) "
-                f"loads it; trained models are {listed(known)}"
-            )
         raise ConfigurationError(
             f"there is no file or folder {name}, and no model of this name"
-            f"{nearest_or_all(name, known)}"
+            f"{nearest_or_all(name, sorted(KNOWN_MODELS))}"
         )
     return name
 

@@ -1,13 +1,11 @@
 import json
 import os
-from typing import Any
 
 import torch
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.common.json_text import parse_json
@@ -19,12 +17,6 @@ PUBLISHED_WEIGHTS = "weights.safetensors"
 
 # The metadata of the file has the biLMs and a hash of the content under this key.
 _METADATA = "elmo_tasks"
-
-# A file may leave out at most this many biLMs.
-_MOST_BILMS = 4
-
-# Messages show this many characters of a fingerprint.
-_SHOWN = 16
 
 
 def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
@@ -60,19 +52,19 @@ def read_published(path: str | os.PathLike) -> StateDict:
     """
     tensors, bilms = _read(path)
     state: StateDict = {}
-    for name, about in bilms.items():
-        if not is_name(about["name"]):
+    for name, (known_as, fingerprint) in bilms.items():
+        if not is_name(known_as):
             raise ConfigurationError(
-                f"{path} needs the biLM {about['name']!r:.80}, which is neither known nor the name "
-                "of a repository"
+                f"{path} needs the biLM {known_as!r:.80}, which is neither known nor the name of a "
+                "repository"
             )
-        weights = _named_weights(about["name"])
+        weights = _named_weights(known_as)
         found = hash_of_weights(weights)
-        if found != about["fingerprint"]:
+        if found != fingerprint:
             raise ConfigurationError(
-                f"{path} was trained with the biLM {about['name']} of fingerprint "
-                f"{about['fingerprint'][:_SHOWN]}, but {about['name']} now has the fingerprint "
-                f"{found[:_SHOWN]}; use the biLM of the training, or a model trained with this biLM"
+                f"{path} was trained with the biLM {known_as} of fingerprint {fingerprint:.16}, "
+                f"but {known_as} now has the fingerprint {found:.16}; use the biLM of the "
+                "training, or a model trained with this biLM"
             )
         state |= {f"{name}.{key}": tensor for key, tensor in weights.items()}
     # The biLM is read first. Then only one tensor at a time is in memory in both dtypes.
@@ -87,10 +79,10 @@ def hash_of_weights(weights: StateDict) -> str:
     return hash_tensors(*(tensor for _, tensor in sorted(weights.items()))).hex()
 
 
-def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, dict[str, str]]]:
+def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, tuple[str, str]]]:
+    """Returns the tensors of a file, and the name and the fingerprint of each biLM."""
     from safetensors import SafetensorError, safe_open
 
-    check_regular(path)
     try:
         with safe_open(os.fspath(path), framework="pt") as file:
             metadata = file.metadata() or {}
@@ -100,20 +92,16 @@ def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, dict[str, str]]
             f"{path} is damaged, or not a safetensors file: {error}"
         ) from error
     try:
-        match parse_json(metadata.get(_METADATA, "")):
-            case {"bilms": dict(bilms), "hash": hash} if len(bilms) <= _MOST_BILMS:
-                if all(map(_is_bilm, bilms.values())) and hash == _hash(tensors, bilms):
-                    return tensors, bilms
-    except ValueError:
+        about = parse_json(metadata.get(_METADATA, ""))
+        bilms = {
+            name: (str(each["name"]), str(each["fingerprint"]))
+            for name, each in about["bilms"].items()
+        }
+        if about["hash"] == _hash(tensors, about["bilms"]):
+            return tensors, bilms
+    except (ValueError, KeyError, TypeError, AttributeError):
         pass
     raise ConfigurationError(f"{path} is damaged, or was not written by elmo-tasks pack")
-
-
-def _is_bilm(value: Any) -> bool:
-    match value:
-        case {"name": str(), "fingerprint": str()}:
-            return True
-    return False
 
 
 def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:

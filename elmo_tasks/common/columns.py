@@ -49,31 +49,26 @@ def sentence_columns(
 
     The columns are by default those of CoNLL-U, or `word`, `column_2`, `column_3`, ..., `tag`. A
     value of the column `roles` is a list. Raises `ValueError` with file and line if a line has
-    another number of columns, or the `index` of a token does not follow that of the token before.
+    another number of columns.
     """
     is_conllu = kind == "conllu"
     columns = CONLLU if is_conllu else columns
-    tokens: list[list[str]] = []
+    tokens: list[list[Any]] = []
     start = 0
     for number, line in chain(lines, [(0, "")]):
-        # Files that were joined may have a byte order mark in the middle.
-        line = line.removeprefix("\ufeff")
         if is_conllu and line.startswith("#"):
             continue
         values = line.split("\t") if is_conllu else _VALUE.findall(line)
         if any(map(str.strip, values)) and not is_document(line):
             columns = columns or _unnamed(len(values))
             with at_line(name, number):
-                _check_width(values, columns, is_conllu)
-                # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
-                if is_conllu and not values[0].isdecimal():
-                    continue
-                _check_index(values, tokens[-1] if tokens else None, columns)
-            start = start or number
-            tokens.append(values)
+                token = _by_column(values, columns, is_conllu)
+            # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
+            if not is_conllu or values[0].isdecimal():
+                start = start or number
+                tokens.append(token)
         elif tokens:
-            places = {name: _place(columns or (), name) for name in columns or ()}
-            yield start, {name: [each[at] for each in tokens] for name, at in places.items()}
+            yield start, dict(zip(columns or (), map(list, zip(*tokens))))
             tokens, start = [], 0
 
 
@@ -81,39 +76,24 @@ def _unnamed(number: int) -> list[str]:
     return ["word", *(f"column_{n}" for n in range(2, number)), "tag"][:number]
 
 
-def _check_width(values: Sequence[str], columns: Sequence[str], with_tabs: bool) -> None:
-    has_roles = ROLES in columns
-    expected = len(columns) - has_roles
-    if len(values) < expected or len(values) > expected and not has_roles:
-        number = f"at least {expected}" if has_roles else expected
+def _by_column(values: list[Any], columns: Sequence[str], with_tabs: bool) -> list[Any]:
+    """
+    Returns the values of a token, one for each column. The column `roles` gets a list of those that
+    are between the other columns.
+    """
+    num_roles = len(values) - len(columns) + 1
+    if ROLES not in columns:
+        expected, is_wrong = str(len(columns)), num_roles != 1
+    else:
+        expected, is_wrong = f"at least {len(columns) - 1}", num_roles < 0
+    if is_wrong:
         raise ValueError(
-            f"expected {number} columns ({' '.join(columns)})"
+            f"expected {expected} columns ({' '.join(columns)})"
             f"{', separated by tabs' if with_tabs else ''}, but got {len(values)}: "
             f"{' '.join(values)!r:.80}"
         )
-
-
-def _check_index(
-    values: Sequence[str], before: Sequence[str] | None, columns: Sequence[str]
-) -> None:
-    """Checks the column `index`, if there is one. A sentence begins with the index 0 or 1."""
-    if "index" not in columns:
-        return
-    at = _place(columns, "index")
-    expected = ("0", "1") if before is None else (str(int(before[at]) + 1),)
-    if values[at] not in expected:
-        raise ValueError(
-            f"expected the index {' or '.join(expected)} of a token in its sentence, but got "
-            f"{values[at]!r:.80}; a sentence ends with an empty line"
-        )
-
-
-def _place(columns: Sequence[str], name: str) -> Any:
-    """
-    Returns the index of a column among a token's values. `roles` may be any number of columns, and
-    is a slice; the columns after it are counted from the end.
-    """
-    index = columns.index(name)
-    if name == ROLES:
-        return slice(index, index + 1 - len(columns) or None)
-    return index - len(columns) if ROLES in columns[:index] else index
+    if ROLES not in columns:
+        return values
+    start = columns.index(ROLES)
+    stop = start + num_roles
+    return [*values[:start], values[start:stop], *values[stop:]]

@@ -11,23 +11,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# The modules of cached_path that fetch from clouds, and the schemes of their addresses. The import
-# of cached_path asks each module for its scheme.
-_CLOUDS = {f"cached_path.schemes.{scheme}": scheme for scheme in ("gs", "r2", "s3")}
-
 # Packages that AllenNLP imports, and that take seconds and hundreds of megabytes.
-HEAVY = (
-    "nltk",
-    "rich",
-    "scipy.stats",
-    "sklearn",
-    "spacy.cli",
-    "tensorboardX",
-    "tokenizers",
-    "torchvision",
-    "transformers",
-    *_CLOUDS,
-)
+HEAVY = ("nltk", "rich", "scipy.stats", "sklearn", "tensorboardX", "torchvision", "transformers")
 
 
 @contextmanager
@@ -64,8 +49,6 @@ class _StandIn(ModuleType):
             raise AttributeError(name)
         if sys.modules.get(self._module) is self:
             return _StandIn(self._module, name)
-        if name == "scheme" and self._module in _CLOUDS:
-            return _CLOUDS[self._module]
         return getattr(self._real(), name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -43,12 +43,3 @@ def require_allennlp() -> None:
         found = None
     if found is None:
         raise ImportError(INSTALL_ALLENNLP)
-
-
-def raised_here(error: BaseException) -> bool:
-    """Returns whether an error was raised by a line of this package."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    raising = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
-    return raising.startswith("elmo_tasks.")

@@ -7,20 +7,14 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# The packages that fetch from s3:// and gs://. Their errors are not of the type `OSError`.
-_CLIENTS = ("boto3", "botocore", "google")
-
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
-
-# The maximum length of the name of a fetched file, in characters.
-_MAX_NAME = 100
 
 
 def local_path(name: str | os.PathLike) -> str:
     """
     Returns the path of a local file, or of a copy of the file at an address, which is fetched on
-    first use: by AllenNLP from `http(s)://`, `s3://`, `gs://` or `hf://`, or without AllenNLP by
-    PyTorch from `http(s)://` into its cache (`torch.hub.get_dir()`).
+    first use: by AllenNLP, or without AllenNLP by PyTorch from `http(s)://` into its cache
+    (`torch.hub.get_dir()`).
 
     # Raises
 
@@ -37,12 +31,7 @@ def local_path(name: str | os.PathLike) -> str:
         from allennlp.common.file_utils import cached_path
     except ModuleNotFoundError:
         return _fetched(name)
-    try:
-        return str(cached_path(name))
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _CLIENTS:
-            raise
-        raise OSError(f"{name} cannot be fetched: {error}") from error
+    return str(cached_path(name))
 
 
 def check_regular(path: str | os.PathLike) -> None:
@@ -68,12 +57,9 @@ def check_inside(path: Path, folder: Path) -> None:
 def _fetched(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
-    folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())
-    # The copy is named by the end of the file's name, a suffix such as .gz included. File systems
-    # refuse names of more than 255 bytes, and PyTorch adds to the name while it fetches.
-    name = address.partition("?")[0].rstrip("/").rpartition("/")[2]
-    path = folder / (name[-_MAX_NAME:] or "file")
+    name = f"{hashlib.sha256(address.encode()).hexdigest()}.file"
+    path = Path(torch.hub.get_dir(), "elmo_tasks", name)
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         torch.hub.download_url_to_file(address, str(path))
     return str(path)

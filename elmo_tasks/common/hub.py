@@ -12,9 +12,7 @@ _DATA_FILE = re.compile(
 )
 
 # No part of a name begins with a dot, so no name leads out of the cache.
-_NAME = re.compile(
-    r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<revision>\w[\w.-]*(/\w[\w.-]*)*))?"
-)
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@\w[\w.-]*(/\w[\w.-]*)*)?")
 
 # `a/b` is the path of a file if it ends with one of these suffixes.
 _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt|xz|zip)$")
@@ -22,59 +20,49 @@ _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt
 # The maximum size of a repository's data files: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9
 
-# The seconds to wait for the hub's answer.
-_TIMEOUT = 10
-
 
 def is_hub_name(name: str) -> bool:
     """
     Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. Without
     a revision it counts as a path if a file or folder has this name, or a folder is named `owner`.
     """
-    match = _NAME.fullmatch(name)
-    if match is None or os.path.exists(name):
+    if _NAME.fullmatch(name) is None or os.path.exists(name):
         return False
-    return match["revision"] is not None or not (
-        _FILE.search(name) or os.path.isdir(name.partition("/")[0])
-    )
+    is_path = _FILE.search(name) or os.path.isdir(name.partition("/")[0])
+    return "@" in name or not is_path
 
 
 @functools.cache
 def hub_folder(name: str) -> str:
     """
-    Fetches the data files of a repository on the Hugging Face hub, and returns their local folder.
+    Fetches the data files of a repository (see `is_hub_name`) on the Hugging Face hub, and returns
+    their local folder.
     The environment variables of `huggingface_hub` apply, such as `HF_ENDPOINT`, `HF_HOME` and
     `HF_HUB_OFFLINE`. If the hub cannot be reached, copies in the cache are used. A revision is a
     branch (by default `main`), a tag or a commit. Raises `ConfigurationError` if the repository or
     revision is missing, too large, or cannot be reached.
     """
-    match = _NAME.fullmatch(name)
-    if match is None:
-        raise ConfigurationError(f"{name!r} is not the name of a repository, owner/name@revision")
     try:
         from huggingface_hub import HfApi, snapshot_download
-        from huggingface_hub.utils import RepositoryNotFoundError, RevisionNotFoundError
     except ModuleNotFoundError:
         raise ConfigurationError(
             f"there is no file or folder {name}, and fetching a repository of this name from the "
             "hub needs the package huggingface_hub"
         ) from None
-    repo, revision = match["repo"], match["revision"] or "main"
+    repo, _, revision = name.partition("@")
+    revision = revision or "main"
     # The package itself reads this variable only when it is imported.
     endpoint = os.environ.get("HF_ENDPOINT")
     files: list[str] | None = None
     try:
-        about = HfApi(endpoint).model_info(
-            repo, revision=revision, files_metadata=True, timeout=_TIMEOUT
-        )
-        listed = {each.rfilename: each.size for each in about.siblings or ()}
-        files = [file for file in listed if _DATA_FILE.fullmatch(file)]
-        sizes = [_MOST_BYTES + 1 if (size := listed[file]) is None else size for file in files]
+        about = HfApi(endpoint).model_info(repo, revision=revision, files_metadata=True, timeout=10)
+        found = [each for each in about.siblings or () if _DATA_FILE.fullmatch(each.rfilename)]
+        files = [each.rfilename for each in found]
         if not files:
             raise ConfigurationError(f"{name} has no files of a biLM or of a model")
-        if min(sizes) < 0 or sum(sizes) > _MOST_BYTES:
+        if sum(each.size or 0 for each in found) > _MOST_BYTES:
             raise ConfigurationError(
-                f"{name} is not fetched: its files have over {_MOST_BYTES:,} bytes, or no sizes"
+                f"{name} is not fetched: its files have over {_MOST_BYTES:,} bytes"
             )
         return snapshot_download(repo, revision=revision, allow_patterns=files, endpoint=endpoint)
     except ConfigurationError:
@@ -84,9 +72,7 @@ def hub_folder(name: str) -> str:
         if files is None:
             with contextlib.suppress(Exception):
                 return snapshot_download(repo, revision=revision, local_files_only=True)
-        missing = isinstance(error, RepositoryNotFoundError | RevisionNotFoundError)
-        reason = "there is no such repository or revision, or it is not public"
         raise ConfigurationError(
             f"there is no file or folder {name}, and it cannot be fetched from the hub: "
-            f"{reason if missing else ' '.join(str(error).split())}"
+            f"{' '.join(str(error).split())}"
         ) from error

@@ -17,14 +17,10 @@ def lock(output: str | os.PathLike) -> Iterator[None]:
     Locks an output (a file or a folder) while the block runs, by the file `.NAME.lock` beside it.
     The kernel releases the lock however the process ends. Where the folder has no locks or cannot
     be written to, the block runs without. Raises `ConfigurationError` if another process has the
-    lock, or the lock file is a link, which could lead to any file.
+    lock.
     """
     path = Path(output).absolute()
     file = path.with_name(f".{path.name}.lock")
-    if file.is_symlink():
-        raise ConfigurationError(
-            f"{file} must be a file for the lock of {output}, but is a link; remove it"
-        )
     lock = FileLock(file)
     try:
         lock.acquire(blocking=False)

@@ -3,13 +3,11 @@
 import os
 from collections.abc import Iterable
 from io import BytesIO
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import distributed
-
-# Bytes of a file that are sent at a time.
-_CHUNK = 1 << 26
 
 
 class Rank(NamedTuple):
@@ -58,18 +56,6 @@ def broadcast_file(path: str | os.PathLike | None) -> BytesIO | None:
     Returns the content of a file in every process. Only process 0 reads the file. If `path` is
     `None` in process 0, every process returns `None`.
     """
-    device = device_of_group()
-    size = torch.tensor([-1 if path is None else os.path.getsize(path)], device=device)
-    distributed.broadcast(size, 0)
-    if size.item() < 0:
-        return None
-    content = bytearray(int(size))
-    if rank().process == 0 and path is not None:
-        with open(path, "rb") as file:
-            file.readinto(content)
-    for start in range(0, len(content), _CHUNK):
-        part = torch.frombuffer(memoryview(content)[start : start + _CHUNK], dtype=torch.uint8)
-        sent = part.to(device)
-        distributed.broadcast(sent, 0)
-        part.copy_(sent)
-    return BytesIO(content)
+    content = [Path(path).read_bytes() if rank().process == 0 and path is not None else None]
+    distributed.broadcast_object_list(content, device=device_of_group())
+    return None if content[0] is None else BytesIO(content[0])

@@ -10,7 +10,7 @@ from elmo_tasks.common.tables import plain, sheet_rows, table_rows, with_names
 from elmo_tasks.common.text_files import Record, lines_of, opened, refuse_damaged, without_faults
 
 # The suffixes of compressed files.
-COMPRESSED = (".gz", ".xz", ".bz2")
+COMPRESSED = (".gz", ".xz")
 
 # The kinds of files by their suffixes. `.conll`, `.v4_gold_conll` and the like have columns.
 _KINDS = {

@@ -7,13 +7,9 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.text_files import MAX_LINE_BYTES
 
 # The number of the line at which a row begins, and the row's fields.
 Row = tuple[int, list[Any]]
-
-# The most rows of a sheet of Excel.
-_MAX_ROWS = 2**20
 
 
 def table_rows(lines: Iterator[tuple[int, str]], name: str, kind: str) -> Iterator[Row]:
@@ -23,8 +19,8 @@ def table_rows(lines: Iterator[tuple[int, str]], name: str, kind: str) -> Iterat
     characters. Raises `ValueError` with file and line if a row cannot be read.
     """
     _, first = next(lines, (1, ""))
-    # A field may be as long as a line. The limit is the whole process's, so it is never lowered.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
+    # A field may have any length; Python's own limit is 128 KiB.
+    csv.field_size_limit(2**31 - 1)
     texts = chain([f"{first}\n"], (f"{line}\n" for _, line in lines))
     rows = (
         csv.reader(texts, delimiter="\t", strict=True, quoting=csv.QUOTE_NONE)
@@ -38,10 +34,7 @@ def table_rows(lines: Iterator[tuple[int, str]], name: str, kind: str) -> Iterat
                 yield start, fields
             start = rows.line_num + 1
     except csv.Error as error:
-        fault = str(error)
-        if fault == "unexpected end of data":
-            fault = "a field begins with a quote that nothing closes"
-        raise ValueError(f"{name}:{start}: {fault}") from error
+        raise ValueError(f"{name}:{start}: {error}") from error
 
 
 def _delimiter(header: str) -> str:
@@ -74,9 +67,6 @@ def sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
         raise ValueError(f"{name} cannot be read as a workbook of Excel: {error!r}") from error
     width = None
     for number, row in rows:
-        # openpyxl gives a row for each number that a file leaves out, however large it is.
-        if number > _MAX_ROWS:
-            raise ValueError(f"{name}: a workbook has at most {_MAX_ROWS:,} rows")
         row = row[: max((end for end, cell in enumerate(row, 1) if cell is not None), default=0)]
         if row:
             # Cells at the end of a row may be missing.
@@ -105,7 +95,14 @@ def with_names(
     for number, fields in rows:
         if names is None:
             if header:
-                names = _checked([str(field or "").strip() for field in fields], name, number)
+                names = [str(field or "").strip() for field in fields]
+                # Several columns may lack a name: spreadsheets write them for empty columns.
+                twice = [each for each in names if each and names.count(each) > 1]
+                if twice:
+                    raise ConfigurationError(
+                        f"{name}:{number}: several columns have the name {twice[0]}; give each its "
+                        "own"
+                    )
                 continue
             names = [str(column) for column in range(1, len(fields) + 1)]
         if len(fields) != len(names):
@@ -117,14 +114,3 @@ def with_names(
         yield number, dict(zip(names, fields))
     if names is None:
         raise ConfigurationError(f"{name} is empty: its first line must name the columns")
-
-
-def _checked(names: list[str], name: str, number: int) -> list[str]:
-    for each in names:
-        # Several columns may lack a name: spreadsheets write them for empty columns.
-        if each and names.count(each) > 1:
-            raise ConfigurationError(
-                f"{name}:{number}: {names.count(each)} columns have the name {each}; give each "
-                "its own"
-            )
-    return names

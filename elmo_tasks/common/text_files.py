@@ -1,4 +1,3 @@
-import bz2
 import codecs
 import glob
 import gzip
@@ -11,9 +10,8 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from elmo_tasks.common.fetch import local_path
@@ -29,9 +27,6 @@ _DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 # Files at these addresses are fetched, not streamed (see `local_path`).
 _FETCHED = ("http", "https", "hf")
-
-# A small compressed file may hold one line that fills the memory.
-MAX_LINE_BYTES = 10**8
 
 # The maximum length of a message about a line, in characters.
 _MAX_MESSAGE = 400
@@ -84,8 +79,8 @@ def _file_system(address: str) -> tuple[Any, str]:
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     Yields the lines of a text file, without line ends and byte order mark. The file is UTF-8, or
-    UTF-16 with a byte order mark, and may be compressed by gzip or xz, or by bzip2 with the suffix
-    `.bz2`. Raises `ValueError` with file and line if a line cannot be read.
+    UTF-16 with a byte order mark, and may be compressed by gzip or xz. Raises `ValueError` with
+    file and line if a line cannot be read.
     """
     for _, text in numbered_lines(path):
         yield text
@@ -129,14 +124,7 @@ def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[Record]:
     """Yields lines as `read_lines` does. A line that cannot be read has a fault and no text."""
     name, number = os.fspath(path), 0
     try:
-        readline = _decompressed(raw, path)
-        lines = iter(partial(readline, MAX_LINE_BYTES + 1), b"")
-        for number, line in enumerate(lines, start=1):
-            if len(line) > MAX_LINE_BYTES:
-                yield Record(name, number, {}, f"the line has more than {MAX_LINE_BYTES:,} bytes")
-                while line and not line.endswith(b"\n"):
-                    line = readline(MAX_LINE_BYTES + 1)
-                continue
+        for number, line in enumerate(_decompressed(raw), start=1):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -150,18 +138,15 @@ def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[Record]:
         raise ValueError(f"{path}: not UTF-16 after line {number}: {error}") from error
 
 
-def _decompressed(raw: BinaryIO, path: str | os.PathLike) -> Callable[[int], bytes]:
-    """Returns the `readline` of a file, after decompression and in UTF-8."""
-    # A text may begin with the first two bytes of bzip2, because these are letters.
-    is_bzip2 = os.fspath(path).endswith(".bz2")
+def _decompressed(raw: BinaryIO) -> Iterable[bytes]:
+    """Returns the lines of a file, after decompression and in UTF-8."""
     file: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
-    open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2], bz2.open if is_bzip2 else None)
+    open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2])
     if open_compressed is not None:
         file = open_compressed(file, "rb")
     if file.peek(2)[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return file.readline
-    text = io.TextIOWrapper(file, "utf-16", newline="\n")
-    return lambda size: text.readline(size).encode()
+        return file
+    return (line.encode() for line in io.TextIOWrapper(file, "utf-16", newline="\n"))
 
 
 def _convert(path: str | os.PathLike) -> str:
@@ -171,7 +156,7 @@ def _convert(path: str | os.PathLike) -> str:
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
     """Raises a `ValueError` that names the last readable line, or an error of the disk as it is."""
-    # The `OSError` of gzip and bz2 about a damaged file has no `errno`.
+    # The `OSError` of gzip about a damaged file has no `errno`.
     if isinstance(error, OSError) and error.errno is not None:
         raise error
     raise ValueError(f"{path}: is damaged after line {line_number}: {error}") from error
@@ -210,10 +195,10 @@ def spooled() -> Iterator[str]:
 
 
 @contextmanager
-def at_line(path: str | os.PathLike, line_number: int) -> Iterator[None]:
+def at_line(path: str | os.PathLike, line_number: int | str) -> Iterator[None]:
     """
-    Puts file and line before the message of a `ValueError` that the block raises. Shortens the
-    message to one line of bounded length, since it may quote the data.
+    Puts file and line, or lines such as `3-7`, before the message of a `ValueError` that the block
+    raises. Shortens the message to one line of bounded length, since it may quote the data.
     """
     try:
         yield

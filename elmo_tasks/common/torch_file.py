@@ -1,24 +1,20 @@
 import os
-import struct
 import zipfile
 from contextlib import nullcontext
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 
-# The bytes at the end of a zip file that have no record: the ends of zip64, and the end of zip.
-_ZIP64_BYTES = 56 + 20 + 22
-
 
 def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> dict[str, Any]:
     """
     Reads a dictionary of numbers, text and tensors that `torch.save` wrote, from a file or its
-    `content`. `torch.load` neither compares the checksums nor bounds what it decompresses, so this
-    function does. Raises `ConfigurationError` if the file is damaged or holds anything else.
+    `content`. `torch.load` does not compare the checksums, so this function does. Raises
+    `ConfigurationError` if the file is damaged or holds anything else.
     """
     try:
         if content is None:
@@ -27,7 +23,9 @@ def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> 
         with nullcontext(content) if content is not None else open(path, "rb") as file:
             # Before version 1.6, PyTorch wrote no zip file.
             if file.read(4) == b"PK\x03\x04":
-                _check_zip(file)
+                with zipfile.ZipFile(file) as records:
+                    if damaged := records.testzip():
+                        raise ValueError(f"the checksum of {damaged!r:.80} is wrong")
             file.seek(0)
         read = torch.load(source, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
@@ -43,24 +41,6 @@ def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> 
     if not isinstance(read, dict):
         raise ConfigurationError(f"{path} holds {read!r:.80} and no tensors by name")
     return read
-
-
-def _check_zip(file: BinaryIO) -> None:
-    with zipfile.ZipFile(file) as records:
-        if any(each.compress_type for each in records.infolist()):
-            raise ValueError("it is compressed, but `torch.save` never compresses")
-        if damaged := records.testzip():
-            raise ValueError(f"the checksum of {damaged!r:.80} is wrong")
-    # `zipfile` reads the list of records before the end of the file, and PyTorch the list whose
-    # place the end names. If these were two lists, the second would be unchecked.
-    end = file.seek(-_ZIP64_BYTES, os.SEEK_END)
-    tail = file.read()
-    (place,) = struct.unpack("<I", tail[-6:-2])
-    if tail[56:60] == b"PK\x06\x07":
-        place, named = (struct.unpack("<Q", tail[at : at + 8])[0] for at in (48, 64))
-        place = place if named == end else None
-    if tail[-22:-18] != b"PK\x05\x06" or place != records.start_dir:
-        raise ValueError("its list of records is not at its end")
 
 
 def read_tensors(path: str | os.PathLike) -> dict[str, torch.Tensor]:

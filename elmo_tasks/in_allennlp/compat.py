@@ -33,29 +33,9 @@ class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: torch.optim.Optimizer,
-        mode: str = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        verbose: bool = False,
-        threshold_mode: str = "rel",
-        threshold: float = 1e-4,
-        cooldown: int = 0,
-        min_lr: float | list[float] = 0,
-        eps: float = 1e-8,
+        self, optimizer: torch.optim.Optimizer, verbose: bool = False, **options: Any
     ) -> None:
-        scheduler = ReduceLROnPlateau(
-            optimizer,
-            mode=mode,
-            factor=factor,
-            patience=patience,
-            threshold_mode=threshold_mode,
-            threshold=threshold,
-            cooldown=cooldown,
-            min_lr=min_lr,
-            eps=eps,
-        )
+        scheduler = ReduceLROnPlateau(optimizer, **options)
         # The parent's __init__ would pass `verbose` to PyTorch, so the grandparent's is called.
         _PyTorchLearningRateSchedulerWithMetricsWrapper.__init__(self, scheduler)
 

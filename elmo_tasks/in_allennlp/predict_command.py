@@ -1,7 +1,7 @@
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import chain
 from typing import Any
 
@@ -12,9 +12,9 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.batches import groups_of
-from elmo_tasks.common.errors import ConfigurationError, raised_here
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.printable import printable
-from elmo_tasks.common.records import Record
+from elmo_tasks.common.text_files import at_line
 from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.text_inputs import read_inputs
@@ -81,7 +81,8 @@ def answers_to_file(
     is_empty = True
     for group in groups_of(inputs.records, batch_size):
         is_empty = False
-        with _named(inputs.name, group):
+        first, last = group[0].line, group[-1].line
+        with at_line(inputs.name, first if first == last else f"{first}-{last}"):
             asked = [each.values for each in group]
             if len(asked) == 1:
                 answers = [predictor.predict_json(asked[0])]
@@ -104,21 +105,3 @@ def _with_fields(text: str, fields: JsonDict) -> str:
     first, end, rest = text.partition("\n")
     shown = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
     return "\t".join([first, *shown]) + end + rest
-
-
-@contextmanager
-def _named(name: str, group: list[Record]) -> Iterator[None]:
-    """
-    Puts the file and the lines of a batch before the message of a `ValueError`, if this package
-    raised the error to refuse an input. Other errors may be bugs, and stay as they are.
-    """
-    try:
-        yield
-    except ConfigurationError:
-        raise
-    except ValueError as error:
-        if not raised_here(error):
-            raise
-        first, last = group[0].line, group[-1].line
-        lines = str(first) if first == last else f"{first}-{last}"
-        raise ValueError(f"{name}:{lines}: {error}") from error

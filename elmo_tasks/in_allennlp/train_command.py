@@ -20,9 +20,6 @@ from elmo_tasks.own_data.results import folds_line, is_own, metric_of, result_li
 from elmo_tasks.training.report import logger
 from elmo_tasks.training.several_processes import num_nodes, prepare_processes
 
-# What AllenNLP writes to the folder of a training before the first checkpoint.
-_BEFORE_CHECKPOINT = {"config.json", "meta.json", "out.log", "log", "vocabulary"}
-
 
 def train_model(
     params: Params,
@@ -39,7 +36,6 @@ def train_model(
     - The archive appears whole or not at all, and only the first of several nodes writes it.
     - The config in the folder has the options of each biLM in full, so the archive needs no other
       file.
-    - A training that ended before its first checkpoint needs no `force` to begin again.
     """
     if "model" in params:
         params["model"] = with_options(params.params["model"])
@@ -68,26 +64,15 @@ def train_model(
     ):
         prepare_processes(params, serialization_dir, recover)
         # Nodes may share the folder, and another node may have begun to fill it.
-        if not recover and not force and num_nodes(params) == 1 and _has_files(serialization_dir):
-            if not _is_left_over(serialization_dir):
-                raise ConfigurationError(
-                    f"{serialization_dir} has files: --recover goes on with the training there, "
-                    "--force replaces it; or choose another folder"
-                )
-            force = True
+        has_files = os.path.isdir(serialization_dir) and os.listdir(serialization_dir)
+        if has_files and not recover and not force and num_nodes(params) == 1:
+            raise ConfigurationError(
+                f"{serialization_dir} has files: --recover goes on with the training there, "
+                "--force replaces it; or choose another folder"
+            )
         return allennlp_train.train_model(
             params, serialization_dir, recover, force, node_rank, **options
         )
-
-
-def _has_files(folder: str | os.PathLike) -> bool:
-    return os.path.isdir(folder) and bool(os.listdir(folder))
-
-
-def _is_left_over(folder: str | os.PathLike) -> bool:
-    """Returns whether the folder of a training has only files from before its first checkpoint."""
-    names = {name for name in os.listdir(folder) if not name.startswith("metrics_epoch_")}
-    return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT
 
 
 @kept_quiet()

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import tarfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,15 +160,10 @@ class Program:
         return self._call
 
 
-def weights(folder: Path, method: int = zipfile.ZIP_STORED, **extra: Any) -> None:
+def weights(folder: Path, **extra: Any) -> None:
     """Packs the weights in a folder once more, with further values."""
     path = folder / "weights.th"
     torch.save({**torch.load(path), **extra}, path)
-    with zipfile.ZipFile(path) as file:
-        records = {record.filename: file.read(record) for record in file.infolist()}
-    with zipfile.ZipFile(path, "w", method) as file:
-        for name, data in records.items():
-            file.writestr(name, data)
 
 
 def flip(folder: Path) -> None:
@@ -177,30 +171,6 @@ def flip(folder: Path) -> None:
     content = bytearray((folder / "weights.th").read_bytes())
     content[len(content) // 2] ^= 1
     (folder / "weights.th").write_bytes(content)
-
-
-def hide_list(folder: Path) -> None:
-    """Compresses the weights, and adds a zip file of zeros. `zipfile` finds only the latter."""
-    weights(folder, zipfile.ZIP_DEFLATED)
-    path = folder / "weights.th"
-    with zipfile.ZipFile(path) as file:
-        names, place = file.namelist(), file.start_dir
-    num_zeros = 0
-    for _ in range(2):
-        with zipfile.ZipFile(folder / "other", "w") as file:
-            for name in names:
-                file.writestr(name, bytes(num_zeros if name is names[-1] else 0))
-        # The end of the second file names the place of the first file's list.
-        with zipfile.ZipFile(folder / "other") as file:
-            num_zeros += place - file.start_dir
-    path.write_bytes(path.read_bytes()[:-22] + (folder / "other").read_bytes())
-
-
-def hide_end(folder: Path) -> None:
-    """Compresses the weights, and adds a comment that only `zipfile` takes for the end."""
-    weights(folder, zipfile.ZIP_DEFLATED)
-    content = (folder / "weights.th").read_bytes()
-    (folder / "weights.th").write_bytes(content[:-2] + b"\x04\x00PK\x05\x06")
 
 
 def link(name: str, target: str = "../outside") -> Callable[[Path], Any]:
@@ -224,12 +194,6 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda folder: weights(folder, a=Program(bytearray, 1000)),
         "weights.th holds something other than tensors",
     ),
-    "compressed weights": (
-        lambda folder: weights(folder, zipfile.ZIP_DEFLATED),
-        "it is compressed, but `torch.save` never compresses",
-    ),
-    "a hidden list of records": (hide_list, "its list of records is not at its end"),
-    "a hidden end": (hide_end, "weights.th is damaged, or not a file of PyTorch: "),
     "a damaged record": (flip, "weights.th is damaged"),
     "a pickle alone": (
         lambda folder: (folder / "weights.th").write_bytes(b"cos\nsystem\n(S'touch marker'\ntR."),
@@ -242,7 +206,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
         "config.json is not JSON",
     ),
     "jsonnet that loops": (write("config.json", "local f(x) = f(x + 1); f(0)"), "is not JSON"),
-    "a deep config": (write("config.json", 10**5 * "["), "nested more than 100 deep"),
+    "a deep config": (write("config.json", 10**5 * "["), "nested too deep"),
     "a list": (write("config.json", "[1]"), "config.json is not a JSON object, but [1]"),
     "another version": (write("meta.json", "[]"), "meta.json is not a JSON object"),
     "a link for the config": (link("config.json"), "config.json is a link out of its folder"),
@@ -260,10 +224,6 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
             and (folder / "vocabulary").write_bytes(gzip.compress(b""))
         ),
         "there is no folder vocabulary",
-    ),
-    "a large vocabulary": (
-        lambda folder: os.truncate(folder / "vocabulary" / "tokens.txt", 10**9),
-        "its vocabulary has more than 100,000,000 bytes",
     ),
 }
 
@@ -344,7 +304,7 @@ def test_the_user_changes_the_config_as_they_like(archive: Path) -> None:
     for overrides in (own, json.dumps(own)):
         reader: Any = open_archive(archive, overrides=overrides).dataset_reader
         assert type(reader.tokenizer).__name__ == "WhitespaceTokenizer"
-    assert "the overrides cannot" in refusal(lambda: open_archive(archive, overrides="{"))
+    assert "unexpected: end of file" in refusal(lambda: open_archive(archive, overrides="{"))
 
 
 def test_a_language_model_continues_only_with_an_archive_that_is_data(tmp_path: Path) -> None:

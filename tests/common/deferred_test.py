@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common.deferred import HEAVY, deferred
+from elmo_tasks.common.deferred import deferred
 
 
 @pytest.fixture
@@ -87,23 +87,3 @@ def test_a_package_that_was_imported_before_stays(package: str) -> None:
         user = importlib.import_module("user_of_it")
 
     assert user.heavy_one is real and isinstance(user.Tool, type)
-
-
-def test_a_client_of_a_cloud_is_imported_when_an_address_needs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import cached_path.schemes
-
-    clouds = [name for name in HEAVY if name.startswith("cached_path.")]
-    monkeypatch.setattr(cached_path, "schemes", cached_path.schemes)
-    for name in [name for name in sys.modules if name.startswith("cached_path.schemes")]:
-        monkeypatch.delitem(sys.modules, name)
-
-    with deferred(*clouds):
-        schemes = importlib.import_module("cached_path.schemes")
-
-    assert {"gs", "r2", "s3"} <= schemes.get_supported_schemes()
-    assert not sys.modules.keys() & set(clouds)
-    client = schemes._SCHEME_TO_CLIENT["s3"]
-    assert client.split_s3_path("s3://bucket/folder/file") == ("bucket", "folder/file")
-    assert "cached_path.schemes.s3" in sys.modules

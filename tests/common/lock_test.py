@@ -40,21 +40,6 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("target", ["precious", "missing", ".out.lock"])
-def test_a_link_in_place_of_the_lock_is_refused_and_not_followed(
-    tmp_path: Path, target: str
-) -> None:
-    (tmp_path / "precious").write_text("content")
-    (tmp_path / ".out.lock").symlink_to(target)
-
-    refused = pytest.raises(ConfigurationError, match="[.]out[.]lock must be a file .* remove it")
-    with refused, lock(tmp_path / "out"):
-        pass
-
-    assert (tmp_path / "precious").read_text() == "content"
-    assert sorted(os.listdir(tmp_path)) == [".out.lock", "precious"]
-
-
 def test_where_there_are_no_locks_the_block_runs_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

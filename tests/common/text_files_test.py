@@ -1,4 +1,3 @@
-import bz2
 import errno
 import gzip
 import lzma
@@ -72,20 +71,16 @@ def test_an_address_is_fetched_and_errors_name_the_address(
         list(numbered_lines(address))
 
 
-@pytest.mark.parametrize("name", ["text.gz", "text.xz", "text.bz2"])
-@pytest.mark.parametrize("fault", ["truncated", "changed", "not packed"])
+@pytest.mark.parametrize("name", ["text.gz", "text.xz"])
+@pytest.mark.parametrize("fault", ["truncated", "changed"])
 def test_a_damaged_packed_file_is_refused(name: str, fault: str, tmp_path: Path) -> None:
     text = "".join(f"{n} {n * n} {n**3}\n" for n in range(20_000))
-    pack: Any = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    pack: Any = {".gz": gzip.compress, ".xz": lzma.compress}
     packed = pack[Path(name).suffix](text.encode())
     half = len(packed) // 2
     damaged = packed[:half] if fault == "truncated" else packed[:half] + b"no" + packed[half + 2 :]
-    # A text that only its suffix calls packed is damaged from its first byte.
-    path = written(tmp_path / name, damaged if fault != "not packed" else b"not packed\n")
+    path = written(tmp_path / name, damaged)
 
-    if fault == "not packed" and name != "text.bz2":
-        assert list(read_lines(path)) == ["not packed"]
-        return
     with pytest.raises(ValueError, match=rf"{name}: is damaged after line \d+: "):
         list(read_lines(path))
 
@@ -97,18 +92,6 @@ def test_an_error_of_the_disk_is_not_called_damage() -> None:
         refuse_damaged("text", 3, broken)
 
     assert caught.value is broken
-
-
-def test_a_line_that_is_too_long_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 100)
-    path = written(tmp_path / "text.gz", gzip.compress(99 * b"a" + b"\n" + 101 * b"b"))
-    lines = read_lines(path)
-
-    assert next(lines) == 99 * "a"
-    with pytest.raises(ValueError, match="text.gz:2: the line has more than 100 bytes"):
-        next(lines)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -54,9 +54,6 @@ def test_files_are_unpacked_and_removed_after_the_block(
         # So that a message about one of the files says where it was.
         assert Path(folder).name.startswith("an_archive-")
     assert not os.listdir(temporary)
-    with unpacked(archive, keep=True) as folder:
-        pass
-    assert os.listdir(temporary) == [Path(folder).name]
 
 
 LINK: dict[str, Any] = {"type": tarfile.SYMTYPE, "linkname": "/etc"}
@@ -69,13 +66,12 @@ REFUSED: list[tuple[Any, str]] = [
     ([member("a", type=tarfile.FIFOTYPE)], "is neither a file nor"),
     ([member("a", type=tarfile.CHRTYPE)], "is neither a file nor"),
     ([member("a", type=tarfile.BLKTYPE)], "is neither a file nor"),
-    ([member("/".join(22 * "a"))], "folders deep"),
     ([member("zeros", 10**7)], "it unpacks to more than"),
     ([member(f"zeros_{index}", 10**6) for index in range(9)], "it unpacks to more than"),
     ([member(f"empty_{index}") for index in range(100)], "it has more than 90 members"),
-    ([member("a", pax_headers={"comment": "x" * 2**21})], "a header asks for"),
+    ([member("a", pax_headers={"comment": "x" * 10**7})], "it unpacks to more than"),
     ([member("a", pax_headers={"path": "../../x"})], "'../../x' would be extracted"),
-    ([member("a", pax_headers={"mtime": "1e30"})], "is not a whole archive: timestamp"),
+    ([member("a", pax_headers={"mtime": "1e30"})], "is not unpacked: timestamp"),
 ]
 
 
@@ -131,7 +127,7 @@ def test_a_damaged_archive_is_refused(pack: Any, tmp_path: Path, temporary: Path
     for content in (whole[: len(whole) // 2], bytes(wrong), b"", b"\x1f\x8b", other):
         (tmp_path / "b").write_bytes(content)
         with (
-            pytest.raises(ConfigurationError, match="b is not a whole archive"),
+            pytest.raises(ConfigurationError, match="b is not unpacked"),
             unpacked(tmp_path / "b"),
         ):
             pass

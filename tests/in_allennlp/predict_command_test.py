@@ -14,7 +14,6 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.in_allennlp.predict_command import _with_fields
 from elmo_tasks.predictors.answers import one_line
-from elmo_tasks.predictors.sst import SstPredictor
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.command_line import our_command
@@ -156,16 +155,6 @@ def test_rows_without_a_text_are_left_out_and_counted(
 
     assert say(SST, path) == [f"{lines[0]}\tid: 2"]
     assert "in.csv: rows without a text have no answer: 2, the first in line 2" in caplog.text
-
-
-def test_a_bug_is_not_taken_for_a_wrong_line(
-    say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "in.txt").write_text("A film.\n")
-    monkeypatch.setattr(SstPredictor, "predict_json", lambda *_: json.loads("bug"))
-
-    with pytest.raises(json.JSONDecodeError, match="^Expecting value"):
-        say(SST, tmp_path / "in.txt")
 
 
 def test_a_column_or_a_split_that_has_no_use_is_refused(say: Any, tmp_path: Path) -> None:

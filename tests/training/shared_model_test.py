@@ -73,10 +73,7 @@ def test_processes_with_other_words_are_refused_and_named(tmp_path: Path) -> Non
     together(work, tmp_path, 3)
 
 
-def test_a_file_of_the_first_process_reaches_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("elmo_tasks.common.processes._CHUNK", 100)
+def test_a_file_of_the_first_process_reaches_the_others(tmp_path: Path) -> None:
     content = bytes(range(256)) * 3 + b"end"
     (tmp_path / "file").write_bytes(content)
 

@@ -1,7 +1,7 @@
 import atexit
 import functools
 import os
-import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Union
 
@@ -44,6 +44,10 @@ _OF_TENSORFLOW = (
     "is a module of TensorFlow, which cannot be read; the biLM of the paper is 'original', from "
     "the files that its authors released"
 )
+
+# The folders of the zip files that this process has unpacked.
+_unpacked = ExitStack()
+atexit.register(_unpacked.close)
 
 
 def locate(name: str | os.PathLike) -> Path:
@@ -140,8 +144,7 @@ def is_zip(name: str) -> bool:
 @functools.cache
 def _unzipped(path: str) -> str:
     """Unpacks a zip file. Returns the folder of its files, which is removed at exit."""
-    with unpacked(path, keep=True) as folder:
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = _unpacked.enter_context(unpacked(path))
     # The zip file may have the files in a folder.
     (entry, *more) = os.listdir(folder) or [""]
     inside = os.path.join(folder, entry)

@@ -198,7 +198,7 @@ def test_a_zip_file_of_something_else_is_refused(tmp_path: Path) -> None:
     for name, problem in (
         ("elmo.zip", "has several weights.hdf5; the folder"),
         ("empty.zip", "has no options.json; the folder"),
-        ("cut.zip", "is not a whole archive"),
+        ("cut.zip", "is not unpacked"),
         ("none.zip", "none.zip"),
     ):
         with pytest.raises(ConfigurationError, match=problem):
