@@ -20,7 +20,7 @@ def find_store_path(config: dict[str, Any]) -> str:
     """
     path = _find_bilm(config).get("store", {}).get("path")
     if path is None:
-        raise ConfigurationError("the biLM of the config has no store with a path: give --path")
+        raise ConfigurationError("the biLM of the config has no store with a path")
     return path
 
 

@@ -18,11 +18,8 @@ GOES_ON = "the same command goes on from here"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("config", metavar="CONFIG", help="the path of a training config")
-    add("--path", metavar="DIR", help="the folder of the store (default: that of the config)")
+    parser.add_argument("config", metavar="CONFIG", help="the path of a training config")
     add_count(parser, "--processes", 1, "processes that compute")
-    add_count(parser, "--batch-tokens", 2048, "tokens per batch")
     add_shared(parser, "--cuda-device", "--threads", "--overrides")
 
 
@@ -32,5 +29,5 @@ def run(args: argparse.Namespace) -> None:
 
     device_of(args)
     config = read_config(args.config, args.overrides)
-    path = args.path or find_store_path(config)
-    fill_from_config(config, path, args.batch_tokens, args.cuda_device, args.processes)
+    path = find_store_path(config)
+    fill_from_config(config, path, cuda_device=args.cuda_device, num_processes=args.processes)

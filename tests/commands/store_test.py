@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,8 @@ def test_command_fills_the_store_of_the_config(
 ) -> None:
     file, number = config_file(tmp_path, f"{{ store: '{path}' }}"), len(texts_of_the_config())
 
-    for lacking in (number, 0):
-        allennlp("elmo-store", file)
+    for lacking, processes in ((number, 2), (0, 1)):
+        allennlp("elmo-store", file, "--processes", processes)
         out, progress = capsys.readouterr()
         assert f"{number} sentences, of which {path} lacks {lacking}" in out
         assert "tokens/s" in progress
@@ -27,28 +26,18 @@ def test_command_fills_the_store_of_the_config(
     assert num_entries(path) == number
 
 
-def test_path_on_the_command_line_goes_before_that_of_the_config(tmp_path: Path, path: str) -> None:
-    file, other = config_file(tmp_path, f"{{ store: '{path}' }}"), str(tmp_path / "other")
-
-    allennlp("elmo-store", file, "--path", other, "--processes", "2")
-
-    assert not os.path.exists(path)
-    assert num_entries(other) == len(texts_of_the_config())
-
-
 def test_config_without_a_bilm_or_a_store_is_refused(tmp_path: Path) -> None:
-    complaint = "the biLM of the config has no store with a path: give --path"
+    complaint = "the biLM of the config has no store with a path"
 
     assert complaint in refusal("elmo-store", config_file(tmp_path))
     assert complaint in refusal("elmo-store", config_file(tmp_path, "{ store: { memory: 5 } }"))
     file = config_file(tmp_path, variant="baseline")
     assert refusal("elmo-store", file) == "elmo-store: the model of the config has no biLM"
-    assert "has no biLM" in refusal("elmo-store", file, "--path", tmp_path / "store")
 
 
-def test_what_cannot_be_done_is_refused(tmp_path: Path, path: str) -> None:
-    file = config_file(tmp_path)
+def test_what_cannot_be_done_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("")
+    file = config_file(tmp_path, f"{{ store: '{tmp_path / 'store'}' }}")
 
-    assert "is a file" in refusal("elmo-store", file, "--path", file)
+    assert "is a file" in refusal("elmo-store", file)
     assert "not found" in refusal("elmo-store", tmp_path / "no.jsonnet")
-    assert not os.path.exists(path)
