@@ -7,40 +7,42 @@ tokenized sentence a line; it may be a table or JSON lines, too. Tokens that the
 know share one class and are marked. Sentences and positions are counted from 0. At the end, the
 perplexity of the text is printed to the standard error.
 
-If --output is given and the command is interrupted, run it again: it goes on from where it was.
-
 examples:
   echo "The boat left the bank ." | elmo-tasks score -
   elmo-tasks score text.txt.gz --output text.tsv --processes 4
   elmo-tasks score reviews.csv --column review --split --sums
-  elmo-tasks score stories.txt --whole-words --context 3 --jsonl
+  elmo-tasks score stories.txt --whole-words --context 3
   elmo-tasks score heldout.txt --sums --bilm my-language-model > heldout.tsv
 """
 
 import argparse
 import sys
-from collections.abc import Iterator
-from itertools import chain
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmo_tasks.commands.options import add_count, add_shared, add_texts, device_of, texts_from_args
+from elmo_tasks.commands.options import (
+    add_count,
+    add_shared,
+    add_texts,
+    device_of,
+    texts_from_args,
+    whole_number,
+)
 from elmo_tasks.common.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from elmo_tasks.embed.corpus import Corpus
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import Cut, ScoreSettings
-    from elmo_tasks.language_model.scoring.scores import Perplexity, Score
-
-GOES_ON = "the same command goes on from here"
+    from elmo_tasks.language_model.scoring.scores import Perplexity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_texts(parser)
     add("--output", metavar="OUT", help="the file to write (default: the standard output)")
-    add("--jsonl", action="store_true", help="write JSON lines (default: tabs between fields)")
     add(
         "--sums",
         action="store_true",
@@ -50,28 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cut = parser.add_mutually_exclusive_group()
     add_shared(cut, "--split")
     cut.add_argument(
-        *("--whole-words", "--words"),
+        "--whole-words",
         action="store_true",
         help="the lines are sentences of words with punctuation glued on: cut each word into "
         "tokens by spaCy's rules, and add up their bits for the word",
     )
     add_shared(parser, "--language", "--dtype", "--cuda-device", "--threads")
-    read = parser.add_mutually_exclusive_group()
-    read.add_argument(
+    add(
         "--context",
-        type=int,
+        type=partial(whole_number, 0),
         default=0,
         metavar="N",
         help="let each direction read the N sentences before a sentence first; an empty line "
         "ends a document (default: 0). The biLM then runs N + 1 times",
-    )
-    read.add_argument(
-        "--stream",
-        action="store_const",
-        dest="context",
-        const=None,
-        help="read the whole text as one running text, as the perplexities of biLMs with "
-        "carried state were measured",
     )
     add(
         "--bilm",
@@ -81,10 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "wrote, or a repository of its files on the Hugging Face hub",
     )
     add_count(parser, "--processes", 1, "score in N processes")
-    add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
 
 
 def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.common.files import atomic_write
     from elmo_tasks.common.threads import one_thread
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
@@ -95,10 +88,14 @@ def run(args: argparse.Namespace) -> None:
             raise ConfigurationError("--cuda-device is for one process")
         one_thread()
     # A missing file is noticed before the model is loaded.
-    with texts_from_args(args, args.output) as corpus:
+    with texts_from_args(args) as corpus:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
-        settings = ScoreSettings(args.context, _cut(args), args.sums, args.jsonl)
-        _score(args, corpus, model, settings, "-" if args.input_file == ["-"] else str(corpus))
+        settings = ScoreSettings(args.context, _cut(args), args.sums)
+        with nullcontext() if args.output is None else atomic_write(args.output) as aside:
+            total = _score(corpus, model, settings, args.processes, aside)
+    name = "-" if args.input_file == ["-"] else corpus
+    num_words = len(model.softmax.words) - 1
+    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
 
 
 def _cut(args: argparse.Namespace) -> "Cut | None":
@@ -111,53 +108,33 @@ def _cut(args: argparse.Namespace) -> "Cut | None":
 
 
 def _score(
-    args: argparse.Namespace,
     corpus: "Corpus",
     model: "LanguageModel",
     settings: "ScoreSettings",
-    name: str,
-) -> None:
-    from elmo_tasks.language_model.scoring.score_file import ScoreFile
+    num_processes: int,
+    output: "Path | None",
+) -> "Perplexity":
+    """Writes the scores to a file or the standard output, and shows the progress."""
+    from tqdm import tqdm
+
     from elmo_tasks.language_model.scoring.score_text import scores_in_processes, scores_of
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
     total = Perplexity()
-    about = {
-        "biLM": model.fingerprint(),
-        "columns": settings.header() or str(settings.sums),
-        "context": str(args.context),
-        "cut": "words" if args.whole_words else "sentences" if args.split else "no",
-    }
-    if args.language != "en":
-        about["cut"] += f", {args.language}"
-    output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
-    sentences: Iterator[list[str]] = map(str.split, corpus.texts())
-    skip = 0
-    if output is not None:
-        skip, sentences = output.num_done, output.check(sentences)
-    if args.processes > 1:
-        scores = scores_in_processes(model, sentences, settings, args.processes, skip)
+    sentences = map(str.split, corpus)
+    if num_processes > 1:
+        scores = scores_in_processes(model, sentences, settings, num_processes)
     else:
-        scores = scores_of(model, sentences, settings, skip)
-    counted = enumerate(_counted(scores, total, corpus), start=skip)
-    lines = (settings.lines(index, score) for index, score in counted)
-    if output is not None:
-        output.write(settings.header(), lines)
-    else:
-        sys.stdout.writelines(chain([settings.header()], lines))
-    done = f" after the {skip:,} that were scored before" if skip else ""
-    num_words = len(model.softmax.words) - 1
-    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
-
-
-def _counted(scores: "Iterator[Score]", total: "Perplexity", corpus: "Corpus") -> "Iterator[Score]":
-    """Yields the scores, counts them and shows the progress."""
-    from tqdm import tqdm
-
-    # A short text needs no bar.
-    with tqdm(unit=" tokens", desc="scoring", delay=3) as progress:
-        for score in scores:
+        scores = scores_of(model, sentences, settings)
+    with (
+        nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
+        # A short text needs no bar.
+        tqdm(unit=" tokens", desc="scoring", delay=3) as progress,
+    ):
+        file.write(settings.header())
+        for index, score in enumerate(scores):
+            file.write(settings.lines(index, score))
             total.add(score)
             progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
             progress.update(len(score.tokens))
-            yield score
+    return total

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from elmo_tasks import console
-from elmo_tasks.language_model.scoring import score_file
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 from tests.helpers.language_models import SENTENCES, written_model
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -62,22 +62,20 @@ def bits(log_prob: float) -> Any:
     return pytest.approx(-log_prob / math.log(2), abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("--jsonl",), pytest.param(("--processes", 2), marks=pytest.mark.fork)]
-)
+@pytest.mark.parametrize("options", [(), pytest.param(("--processes", 2), marks=pytest.mark.fork)])
 def test_each_token_has_a_line_with_its_bits(
     score: Run, text: Path, model: LanguageModel, options: tuple[object, ...]
 ) -> None:
     out, err = score(text, *options)
 
-    rows = rows_of(out) if "--jsonl" not in options else list(map(json.loads, out.splitlines()))
+    rows = rows_of(out)
     expected = model.score(SENTENCES)
     assert len(rows) == sum(len(each.tokens) for each in expected)
     for row in rows:
         sentence, position = int(row["sentence"]), int(row["position"])
         found = expected[sentence]
         assert row["token"] == found.tokens[position]
-        assert json.loads(str(row["known"]).lower()) == found.known[position]
+        assert json.loads(row["known"]) == found.known[position]
         assert float(row["forward"]) == bits(found.forward[position])
         assert float(row["backward"]) == bits(found.backward[position])
     total = model.perplexity(SENTENCES)
@@ -112,13 +110,10 @@ def test_a_table_and_the_standard_input_are_read(
     assert score("-")[0] == expected
 
 
-@pytest.mark.parametrize("options", [("--context", 2), ("--stream",)])
-def test_context_is_that_of_the_model(
-    score: Run, text: Path, model: LanguageModel, options: tuple[object, ...]
-) -> None:
-    rows = rows_of(score(text, *options)[0])
+def test_context_is_that_of_the_model(score: Run, text: Path, model: LanguageModel) -> None:
+    rows = rows_of(score(text, "--context", 2)[0])
 
-    expected = list(model.iterate(SENTENCES, None if options == ("--stream",) else 2))
+    expected = list(model.iterate(SENTENCES, 2))
     found = [float(row["forward"]) for row in rows]
     assert found == [bits(each) for sentence in expected for each in sentence.forward]
 
@@ -160,75 +155,21 @@ def test_raw_text_is_cut_into_sentences(score: Run, tmp_path: Path) -> None:
     assert [row["tokens"] for row in rows] == ["4", "5"]
 
 
-# Tests of files.
-
-
-def interrupt(score: Run, monkeypatch: pytest.MonkeyPatch, *args: object) -> None:
-    """Runs `score`, and interrupts it when it has saved two sentences and a part of the third."""
-    monkeypatch.setattr(score_file, "_CHARACTERS", 1)
-    saved = score_file.ScoreFile._save
-
-    def stop_after_two(self: Any, file: Any, new: Any, number: int) -> None:
-        saved(self, file, new, number)
-        if number == 2:
-            file.write(b"half a li")
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(score_file.ScoreFile, "_save", stop_after_two)
-        score(*args)
-
-
-@pytest.mark.parametrize("options", [(), ("--context", 1), ("--stream",), ("--sums", "--jsonl")])
-def test_an_interrupted_run_goes_on_and_ends_with_the_same_file(
-    score: Run,
-    text: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[object, ...],
-) -> None:
-    whole, broken = tmp_path / "whole.tsv", tmp_path / "broken.tsv"
-    score(text, "--output", whole, *options)
-    interrupt(score, monkeypatch, text, "--output", broken, *options)
-    assert not broken.exists()
-
-    _, err = score(text, "--output", broken, *options)
-
-    assert broken.read_text() == whole.read_text()
-    assert f"{len(SENTENCES) - 2} sentences" in err and "after the 2 that were scored" in err
-    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "whole.tsv", "broken.tsv"}
-
-
-def test_an_output_of_a_finished_run_is_overwritten_only_by_force(
-    score: Run, text: Path, tmp_path: Path
+def test_an_output_has_what_would_be_printed_and_appears_whole(
+    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "out.tsv"
-    output.write_text("mine")
+    output.write_text("an earlier run")
 
-    message = refusal(score, text, "--output", output)
-    score(text, "--output", output, "--force")
+    with monkeypatch.context() as patch:
+        patch.setattr(ScoreSettings, "lines", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            score(text, "--output", output)
+    assert output.read_text() == "an earlier run"
 
-    assert f"{output} exists" in message
-    assert len(rows_of(output.read_text())) > 20
-
-
-@pytest.mark.parametrize("change", ["text", "settings"])
-def test_a_file_that_was_begun_with_something_else_is_not_continued(
-    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
-) -> None:
-    output = tmp_path / "out.tsv"
-    interrupt(score, monkeypatch, text, "--output", output)
-    if change == "text":
-        text.write_text("another text\n" + text.read_text(encoding="utf-8"), encoding="utf-8")
-        expected = f"the text has changed since {output}.partial was begun"
-    else:
-        expected = f"{output}.partial was begun with other settings: context 0, now 2"
-
-    message = refusal(score, text, "--output", output, *(("--context", 2) * (change != "text")))
-
-    assert expected in message and "use --force to begin anew" in message
-    score(text, "--output", output, "--force")
-    assert output.exists()
+    assert score(text, "--output", output)[0] == ""
+    assert output.read_text() == score(text)[0]
+    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "out.tsv"}
 
 
 # Tests of bad input.
@@ -250,8 +191,6 @@ def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
 REFUSED: list[tuple[str, tuple[object, ...], str]] = [
     ("empty.txt", (), "empty.txt is empty: it has no line"),
     ("latin.txt", (), "latin.txt:2: not UTF-8"),
-    ("text.txt", ("--context", -2), "context must be 0 sentences or more"),
-    ("text.txt", ("--stream", "--processes", 2), "a running text is read by one process"),
     ("text.txt", ("--bilm", FIXTURE_FILES[0].parent), "has no softmax"),
 ]
 

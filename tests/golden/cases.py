@@ -89,7 +89,6 @@ FILES = {
             "embed --words": commands.embed_words,
             "embed to Parquet": commands.embed_parquet,
             "score": partial(commands.score, ""),
-            "score --jsonl": partial(commands.score, "--jsonl"),
             "score --sums": partial(commands.score, "--sums"),
             "score --context": partial(commands.score, "--sums --context 1"),
             "neighbors": partial(commands.neighbors, ""),

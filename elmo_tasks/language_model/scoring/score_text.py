@@ -1,12 +1,9 @@
-import json
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
 from typing import NamedTuple
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
@@ -38,24 +35,19 @@ class ScoreSettings(NamedTuple):
     context (default `0`): As for `LanguageModel.iterate`.
     cut: Cuts each word of the text into tokens. The bits of a word are the sum over its tokens.
     sums (default `False`): Whether a line is written for each sentence, and not for each token.
-    as_json (default `False`): Whether lines are JSON objects, and not fields between tabs.
     """
 
-    context: int | None = 0
+    context: int = 0
     cut: Cut | None = None
     sums: bool = False
-    as_json: bool = False
 
     def header(self) -> str:
-        """Returns the first line of the output, if it has one."""
-        columns = SUMS if self.sums else COLUMNS
-        return "" if self.as_json else "\t".join(columns) + "\n"
+        """Returns the names of the columns."""
+        return "\t".join(SUMS if self.sums else COLUMNS) + "\n"
 
     def lines(self, index: int, score: Score) -> str:
         rows = [_sums(index, score)] if self.sums else _tokens(index, score)
-        if self.as_json:
-            return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        return "".join("\t".join(map(_text, row.values())) + "\n" for row in rows)
+        return "".join("\t".join(map(_text, row)) + "\n" for row in rows)
 
 
 def scores_of(
@@ -84,12 +76,9 @@ def scores_in_processes(
     sentences: Iterator[list[str]],
     settings: ScoreSettings,
     num_processes: int,
-    skip: int = 0,
 ) -> Iterator[Score]:
-    """Yields what `scores_of` yields. Raises `ConfigurationError` for a running text."""
-    if settings.context is None:
-        raise ConfigurationError("a running text is read by one process: leave out --processes")
-    before = deque(islice(sentences, skip), maxlen=settings.context)
+    """Yields what `scores_of` yields."""
+    before = deque[list[str]](maxlen=settings.context)
 
     def groups() -> Iterator[tuple[list[list[str]], list[list[str]]]]:
         for group in windows(sentences):
@@ -110,20 +99,20 @@ def _scores_of_group(
     return list(scores_of(model, [*before, *sentences], settings, skip=len(before)))
 
 
-def _tokens(index: int, score: Score) -> Iterator[dict[str, object]]:
+def _tokens(index: int, score: Score) -> Iterator[tuple[object, ...]]:
     rows = zip(score.tokens, score.known, _bits(score.forward), _bits(score.backward))
     for position, row in enumerate(rows):
-        yield dict(zip(COLUMNS, (index, position, *row)))
+        yield index, position, *row
 
 
-def _sums(index: int, score: Score) -> dict[str, object]:
+def _sums(index: int, score: Score) -> list[object]:
     numbers: list[object] = [index, len(score.tokens), len(score.known) - sum(score.known)]
     for log_prob in (score.forward_sum, score.backward_sum):
         bits = -log_prob / math.log(2)
         # The boundary at the end is predicted, too.
         mean = bits / (len(score.tokens) + 1)
         numbers += [round(each, 4) for each in (bits, mean, 2**mean)]
-    return dict(zip(SUMS, numbers))
+    return numbers
 
 
 def _bits(log_probs) -> list[float]:
