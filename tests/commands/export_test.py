@@ -1,7 +1,6 @@
 import json
 import re
 import resource
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,13 +168,4 @@ def test_what_cannot_be_written_is_refused(
     message = refusal("elmo-export", archive, tmp_path / "new", *options)
 
     assert message.startswith(f"elmo-export: {words.replace('SST', str(archive))}")
-    assert not (tmp_path / "new").exists()
-
-
-def test_it_is_said_that_onnx_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onnx", None)
-
-    message = refusal("elmo-export", "mini", tmp_path / "new", "--onnx")
-
-    assert message == "elmo-export: this needs onnx, which is not installed: pip install onnx"
     assert not (tmp_path / "new").exists()

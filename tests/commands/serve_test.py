@@ -1,7 +1,6 @@
 import asyncio
 import re
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,14 +91,3 @@ def test_mistakes_are_refused_in_a_line(tmp_path: Path) -> None:
     assert language.startswith("elmo-serve: spaCy cannot tokenize language 'xx-wrong'")
     assert data.startswith("elmo-serve: --data x.txt") and data.endswith("of a model: a")
     assert name.startswith("elmo-serve: a model cannot be named 'a b': give it as NAME=MODEL")
-
-
-def test_without_its_extra_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "elmo_tasks.serve.server", raising=False)
-
-    message = refusal("elmo-serve", "--port", 0)
-
-    assert message.endswith("which is not installed: pip install 'elmo-tasks[serve]'")

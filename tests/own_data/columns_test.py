@@ -22,11 +22,15 @@ def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given:
 CHOSEN: list[tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     ({"id": 1, "review": "Soup.", "stars": 2}, {}, (["review"], "stars", None)),
     ({"Text": "Soup.", "name": "x", "Label": "a"}, {}, (["Text"], "Label", None)),
-    ({"question2": "?", "question1": "!", "a": 1}, {}, (["question1", "question2"], "a", None)),
+    (
+        {"question2": "?", "question1": "!", "target": 1},
+        {},
+        (["question1", "question2"], "target", None),
+    ),
     ({"first": "A", "second": "B", "answer": "no"}, {}, (["first", "second"], "answer", None)),
     ({"Satz": "Suppe.", "Label": "a"}, {"texts": ["Satz"]}, (["Satz"], "Label", None)),
     ({"text": "Suppe.", "Klasse": "a"}, {"label": "Klasse"}, (["text"], "Klasse", None)),
-    ({"text": "Soup.", "topics": ["a"]}, {}, (["text"], "topics", ";")),
+    ({"text": "Soup.", "labels": ["a"]}, {}, (["text"], "labels", ";")),
     (
         {"text": "Soup.", "title": "Soup", "label": "a", "mood": "x"},
         {"texts": ["title", "text"], "label": "mood", "separator": "|"},
