@@ -48,8 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
     from elmo_tasks.bilm.files.options import num_parameters
-    from elmo_tasks.elmo.opening import load_bilm
-    from elmo_tasks.publish.onnx_file import ONNX_FILE
+    from elmo_tasks.elmo.mix import ElmoMix
+    from elmo_tasks.elmo.opening import load_bilm, open_elmo
+    from elmo_tasks.publish.onnx_file import ONNX_FILE, write_onnx
 
     names = (ONNX_FILE,) if args.onnx else (OPTIONS_FILE, WEIGHTS_FILE)
     files = [Path(args.folder) / name for name in names]
@@ -57,7 +58,13 @@ def run(args: argparse.Namespace) -> None:
         if file.exists():
             raise ConfigurationError(f"{file} exists; choose another folder")
     if args.onnx:
-        _write_onnx(files[0], args)
+        opened = open_elmo(args.archive_file, args.name)
+        bilm, mix = opened.bilm, opened.mix(args.place)
+        write_onnx(files[0], bilm, mix or ElmoMix(bilm.num_layers))
+        print(
+            f"Wrote {files[0]}: the biLM of {opened.name}, {num_parameters(bilm.options):,} "
+            f"parameters; elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
+        )
         return
     name, bilm = load_bilm(args.archive_file, args.name)
     bilm.to_files(args.folder, args.dtype)
@@ -65,19 +72,4 @@ def run(args: argparse.Namespace) -> None:
         f"Wrote {files[0]} and {files[1]}: the biLM {name} of {args.archive_file}, "
         f"{num_parameters(bilm.options):,} parameters as {args.dtype}, "
         f"state {bilm.state_name}."
-    )
-
-
-def _write_onnx(path: Path, args: argparse.Namespace) -> None:
-    from elmo_tasks.bilm.files.options import num_parameters
-    from elmo_tasks.elmo.mix import ElmoMix
-    from elmo_tasks.elmo.opening import open_elmo
-    from elmo_tasks.publish.onnx_file import write_onnx
-
-    opened = open_elmo(args.archive_file, args.name)
-    bilm, mix = opened.bilm, opened.mix(args.place)
-    write_onnx(path, bilm, mix or ElmoMix(bilm.num_layers))
-    print(
-        f"Wrote {path}: the biLM of {opened.name}, {num_parameters(bilm.options):,} parameters; "
-        f"elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
     )

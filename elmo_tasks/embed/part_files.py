@@ -46,10 +46,12 @@ class Parts:
             self._write_json(ABOUT, about)
         # The file of each part.
         self._found = {int(name.split("-")[1]): name for name in names if name.startswith("part-")}
+        system, inside = _system(self.folder)
         for name in names:
-            # Killed processes left files whose names begin with a dot.
+            # Killed processes left files whose names begin with a dot; another may have removed it.
             if name.startswith(".part-"):
-                self._remove(name)
+                with suppress(FileNotFoundError):
+                    system.rm_file(f"{inside}/{name}")
 
     def has(self, index: int, name: str) -> bool:
         """Returns whether a part has its file, `part-INDEX-HASH` with a suffix."""
@@ -94,12 +96,6 @@ class Parts:
         system, folder = _system(self.folder)
         paths = system.ls(folder, detail=False) if system.exists(folder) else []
         return {os.path.basename(path) for path in paths}
-
-    def _remove(self, name: str) -> None:
-        system, folder = _system(self.folder)
-        # Another process may have removed it.
-        with suppress(FileNotFoundError):
-            system.rm_file(f"{folder}/{name}")
 
     def _write_json(self, name: str, content: dict[str, Any]) -> None:
         with self.write(name) as path:

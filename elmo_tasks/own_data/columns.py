@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
 from elmo_tasks.common.spelling import listed, nearest_or_all
+from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
 
 # Pairs of column names, for the two texts of a row.
@@ -25,26 +25,15 @@ _SPAN_TAG = re.compile(r"O|[BIESUL](-.+)?")
 _TAGS = "tags spans entities label labels upos pos ner".split()
 
 
-class Columns(NamedTuple):
-    """
-    The columns of a table that `classify` reads: one or two with texts, and that of the label.
-    `separator` is between the labels of a text, if a text may have several.
-    """
-
-    texts: list[str]
-    label: str
-    separator: str | None
-
-
 def choose_columns(
     records: Sequence[Record],
     texts: Sequence[str] | None = None,
     label: str | None = None,
     separator: str | None = None,
-) -> Columns:
+) -> ClassifyReader:
     """
-    Returns the columns that have the texts and the labels. Columns that are not given are chosen by
-    their names.
+    Returns a reader of the columns that have the texts and the labels. Columns that are not given
+    are chosen by their names. `separator` is as for `ClassifyReader`.
 
     # Raises
 
@@ -72,7 +61,7 @@ def choose_columns(
     if any(isinstance(record.values.get(label), list) for record in records):
         # The labels of a list need no separator.
         separator = separator or ";"
-    return Columns(list(chosen), label, separator)
+    return ClassifyReader(list(chosen), label, separator)
 
 
 def column_names(records: Iterable[Record]) -> list[str]:

@@ -19,7 +19,6 @@ from elmo_tasks.own_data.split import (
     row_examples,
     split,
 )
-from elmo_tasks.readers.classify import ClassifyReader
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000
@@ -118,12 +117,11 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
     records = list(read_records(path, header=not args.no_header))
     if not records:
         raise ConfigurationError(f"{path} has no row")
-    chosen = choose_columns(records, args.text, args.label, args.separator)
-    reader = ClassifyReader(*chosen[:2], separator=chosen.separator)
+    reader = choose_columns(records, args.text, args.label, args.separator)
     kept = [
         record
         for record in records
-        if all(str(record.values.get(name) or "").strip() for name in chosen.texts)
+        if all(str(record.values.get(name) or "").strip() for name in reader.texts)
     ]
     examples = list(row_examples(reader, kept))
     labels = Counter[str]()
@@ -134,11 +132,11 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
         (only,) = labels or [None]
         what = f"only the label {only!r}" if labels else "no label"
         raise ConfigurationError(
-            f"{path} has {what} in the column {chosen.label}; a model needs two or more labels "
+            f"{path} has {what} in the column {reader.label}; a model needs two or more labels "
             "(--label NAME chooses another column)"
         )
     notes = []
-    used = {*chosen.texts, chosen.label}
+    used = {*reader.texts, reader.label}
     if unused := [name for name in column_names(records) if name not in used]:
         notes.append(
             f"Columns that are not used: {listed(unused)}. Choose others with --text NAME, twice "
@@ -149,10 +147,12 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
     if left_out := len(records) - len(kept):
         notes.append(f"Rows without a text, which are left out: {left_out:,}.")
     line = (
-        f"{path} has {len(kept):,} rows: texts in {' and '.join(chosen.texts)}, labels in "
-        f"{chosen.label}: {_counted(labels)}."
+        f"{path} has {len(kept):,} rows: texts in {' and '.join(reader.texts)}, labels in "
+        f"{reader.label}: {_counted(labels)}."
     )
-    fields = {key: value for key, value in chosen._asdict().items() if value is not None}
+    fields: dict[str, Any] = {"texts": reader.texts, "label": reader.label}
+    if reader.separator is not None:
+        fields["separator"] = reader.separator
     return reader, examples, Found([line], notes, fields, {})
 
 

@@ -24,7 +24,7 @@ from elmo_tasks.embed.embed import embed
 from elmo_tasks.embed.shards import read_manifest
 from elmo_tasks.kernels.threads import operator_threads
 from tests.helpers.archives import SENTENCES, sst
-from tests.helpers.command_line import allennlp, exit_status, refusal
+from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.processes import run
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -311,22 +311,6 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
 
     assert message.startswith(f"elmo-embed: {begun.partial} was begun with another {differ}")
     assert len(list(begun.partial.glob("part-*"))) == 5
-
-
-def test_an_interrupt_says_that_the_same_command_goes_on(
-    begun: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(embed_module, "_write_part", interrupt)
-        assert exit_status("elmo-embed", begun.text, begun.hdf5, *FILES) == 130
-    said = capsys.readouterr().err
-    assert said.endswith("elmo-embed: interrupted; the same command goes on from here\n")
-    allennlp("elmo-embed", begun.text, begun.hdf5, *FILES)
-
-    assert begun.hdf5.exists()
 
 
 # What cannot be done.

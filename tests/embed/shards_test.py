@@ -6,7 +6,6 @@ from typing import Any
 
 import fsspec
 import numpy
-import pyarrow.parquet
 import pytest
 import torch
 
@@ -71,21 +70,6 @@ def test_each_line_is_a_row_with_the_vectors_of_the_encoder(
         expected = vectors.get(embedding, layers.mean(dim=0)).numpy()
         assert written.dtype == numpy.float16 and written.shape == expected.shape
         numpy.testing.assert_allclose(written, expected, rtol=2**-10, atol=1e-5)
-
-
-def test_parquet_is_read_by_other_libraries(text: Path, tmp_path: Path) -> None:
-    embedded(text, tmp_path / "out")
-
-    table = pyarrow.parquet.read_table(tmp_path / "out")
-
-    assert table.column_names == ["id", "tokens", "layer_0", "layer_1", "layer_2"]
-    assert sorted(table["id"].to_pylist()) == list(range(NUM_LINES))
-    by_id = {row[0]: row for row in rows(tmp_path / "out")}
-    for index, tokens, top in zip(
-        *(table[name].to_pylist() for name in ("id", "tokens", "layer_2"))
-    ):
-        assert tokens == by_id[index][1]
-        numpy.testing.assert_array_equal(numpy.float16(top), by_id[index][2][2].ravel())
 
 
 def test_the_manifest_counts_what_there_is(text: Path, tmp_path: Path, capsys: Any) -> None:

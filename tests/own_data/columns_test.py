@@ -6,16 +6,17 @@ import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
-from elmo_tasks.own_data.columns import Columns, choose_columns, choose_tags
+from elmo_tasks.own_data.columns import choose_columns, choose_tags
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
-def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given: Any) -> Columns:
+def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given: Any) -> Any:
     path = folder / name
     header = ",".join(row) + "\n" + ",".join(map(str, row.values())) + "\n"
     path.write_text(json.dumps(row) + "\n" if name.endswith("l") else header)
-    return choose_columns(list(read_records(path)), **given)
+    reader = choose_columns(list(read_records(path)), **given)
+    return reader.texts, reader.label, reader.separator
 
 
 # The first row, what the user gives, and the columns that are chosen.

@@ -19,7 +19,7 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published, write_published
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.opening import load_bilm, load_model
+from elmo_tasks.elmo.opening import load_model
 from elmo_tasks.publish.publish import _vocabulary_files, publish
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, our_command
@@ -378,18 +378,8 @@ def test_the_command_says_the_size(sst: tuple[Path, Path], tmp_path: Path, capsy
     assert len((folder / "vocabulary" / "tokens.txt").read_text().splitlines()) == 4
 
 
-def test_a_bilm_is_found_in_a_published_model(sst: tuple[Path, Path]) -> None:
-    name, bilm = load_bilm(sst[1])
-
-    assert (
-        name == "text_embedder.bilm"
-        and bilm.fingerprint() in ElmoEncoder.from_pretrained(FIXTURE_FILES).bilm.fingerprints()
-    )
-
-
 def test_the_models_of_the_package_are_small_and_whole() -> None:
     for name, path in KNOWN_MODELS.items():
         size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
         assert size <= 12_000_000, name
         assert (Path(path) / "MODEL_CARD.md").exists()
-        assert load_model(name) is not None
