@@ -15,10 +15,10 @@ OUT/_manifest.json, is written last, and lists all files.
 With --words, OUT is a text file of word2vec, which gensim and others read. It has a vector for each
 of the most frequent words: the mean over the word's occurrences in the text.
 
-If the command is stopped or killed, or ends at a line that cannot be read, which you have mended,
-run it again: it computes only what is missing. Until OUT.hdf5 is complete, the vectors are in
-OUT.hdf5.partial. At the end both exist for a moment, so the disk needs room for twice the size of
-OUT.hdf5.
+A line that cannot be read ends the command: mend it, and run the command again. If the command is
+stopped or killed, run it again: it computes only what is missing. Until OUT.hdf5 is complete, the
+vectors are in OUT.hdf5.partial. At the end both exist for a moment, so the disk needs room for
+twice the size of OUT.hdf5.
 
 examples:
   elmo-tasks embed text.txt text.hdf5
