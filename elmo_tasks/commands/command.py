@@ -54,9 +54,6 @@ _EXTRAS = {
     "uvicorn": "'elmo-tasks[serve]'",
 }
 
-# The maximum length of a message, in characters.
-_LONGEST = 2000
-
 
 class _Help(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -131,8 +128,7 @@ def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterat
             import traceback
 
             traceback.print_exc()
-        line = printable(f"{prog}: {' '.join(message.split())[:_LONGEST]}")
-        _log(line)
+        line = printable(f"{prog}: {' '.join(message.split())}")
         if is_interrupt:
             print(line, file=sys.stderr)
             sys.exit(INTERRUPTED)
@@ -158,13 +154,3 @@ def _of_allennlp(name: str) -> tuple[type, ...]:
     module, _, kind = name.partition(".")
     loaded = sys.modules.get(f"allennlp.common.{module}")
     return () if loaded is None else (getattr(loaded, kind),)
-
-
-def _log(line: str) -> None:
-    """Writes a line to the log files of a training, but not to the console."""
-    import logging
-
-    record = logging.LogRecord(__name__, logging.ERROR, __file__, 0, line, None, None)
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, logging.FileHandler):
-            handler.handle(record)

@@ -18,7 +18,6 @@ examples:
 import argparse
 from pathlib import Path
 
-from elmo_tasks.commands.options import add_shared
 from elmo_tasks.common.errors import ConfigurationError
 
 
@@ -31,64 +30,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("folder", metavar="DIR", help="the folder to write to")
     add("--name", help="the name of the biLM, if there are several, such as text_embedder.bilm")
-    add(
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
         "--dtype",
         choices=("float16", "float32"),
         default="float32",
         help="the dtype of the weights (default: float32); AllenNLP reads both",
     )
-    add_shared(parser, "--weights")
-    add(
+    form.add_argument(
         "--onnx",
         action="store_true",
         help="write bilm.onnx, in float32; this needs pip install 'elmo-tasks[onnx]'",
     )
     add("--place", help="which mix of a model --onnx takes, input or output, if it has both")
-    add("--force", action="store_true", help="overwrite files that exist")
 
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
     from elmo_tasks.bilm.files.options import num_parameters
-    from elmo_tasks.elmo.opening import load_bilm
-    from elmo_tasks.publish.onnx_file import ONNX_FILE
+    from elmo_tasks.elmo.mix import ElmoMix
+    from elmo_tasks.elmo.opening import load_bilm, open_elmo
+    from elmo_tasks.publish.onnx_file import ONNX_FILE, write_onnx
 
     names = (ONNX_FILE,) if args.onnx else (OPTIONS_FILE, WEIGHTS_FILE)
     files = [Path(args.folder) / name for name in names]
-    there = [str(file) for file in files if file.exists()]
-    if there and not args.force:
-        raise ConfigurationError(
-            f"{' and '.join(there)} would be overwritten; choose another folder, or use --force"
-        )
+    for file in files:
+        if file.exists():
+            raise ConfigurationError(f"{file} exists; choose another folder")
     if args.onnx:
-        _write_onnx(files[0], args)
+        opened = open_elmo(args.archive_file, args.name)
+        bilm, mix = opened.bilm, opened.mix(args.place)
+        write_onnx(files[0], bilm, mix or ElmoMix(bilm.num_layers))
+        print(
+            f"Wrote {files[0]}: the biLM of {opened.name}, {num_parameters(bilm.options):,} "
+            f"parameters; elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
+        )
         return
-    if args.place is not None:
-        raise ConfigurationError("--place chooses a mix: give --onnx as well")
-    name, bilm = load_bilm(args.archive_file, args.name, args.weights)
+    name, bilm = load_bilm(args.archive_file, args.name)
     bilm.to_files(args.folder, args.dtype)
     print(
         f"Wrote {files[0]} and {files[1]}: the biLM {name} of {args.archive_file}, "
         f"{num_parameters(bilm.options):,} parameters as {args.dtype}, "
         f"state {bilm.state_name}."
-    )
-
-
-def _write_onnx(path: Path, args: argparse.Namespace) -> None:
-    from elmo_tasks.bilm.files.options import num_parameters
-    from elmo_tasks.elmo.mix import ElmoMix
-    from elmo_tasks.elmo.opening import open_elmo
-    from elmo_tasks.publish.onnx_file import write_onnx
-
-    if args.weights is not None or args.dtype != "float32":
-        raise ConfigurationError(
-            "--onnx takes neither --weights nor --dtype float16: export without --onnx "
-            "first, and then export that folder with --onnx"
-        )
-    opened = open_elmo(args.archive_file, args.name)
-    bilm, mix = opened.bilm, opened.mix(args.place)
-    write_onnx(path, bilm, mix or ElmoMix(bilm.num_layers))
-    print(
-        f"Wrote {path}: the biLM of {opened.name}, {num_parameters(bilm.options):,} parameters; "
-        f"elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
     )

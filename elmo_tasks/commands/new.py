@@ -27,7 +27,6 @@ from typing import Any
 from elmo_tasks.common import registration
 from elmo_tasks.common.errors import ConfigurationError, require_allennlp
 from elmo_tasks.common.package_data import config_folder
-from elmo_tasks.common.spelling import nearest_or_all
 
 TASKS = ("bilm", "classify", "coref", "ner", "snli", "squad", "srl", "sst", "tag")
 
@@ -37,7 +36,7 @@ OWN_TASKS = ("classify", "tag")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("task", metavar="TASK", type=_task, help=", ".join(TASKS))
+    add("task", metavar="TASK", choices=TASKS, help=", ".join(TASKS))
     add("file", metavar="FILE", type=Path, help="the config to write, or data of your own")
     add("--force", action="store_true", help="replace what is there")
     add = parser.add_argument_group("for data of your own").add_argument
@@ -47,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--column", metavar="NAME", help="the column or field with the tags, such as xpos")
     add("--language", default="en", metavar="CODE", help="spaCy's code (default: en)")
     add("--dev", metavar="FILE", type=Path, help="data for validation; then no part is drawn")
-    add("--seed", type=int, default=1, help="the seed of the draw for validation (default: 1)")
     add(
         "--no-header",
         action="store_true",
@@ -60,40 +58,25 @@ def run(args: argparse.Namespace) -> None:
     require_allennlp()
     from elmo_tasks.common.files import write_whole
 
+    config, found = args.file, None
     if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
         registration.register()
         from elmo_tasks.own_data.inspect_data import inspect_data
 
         config, found = inspect_data(args)
-        _refuse_existing(config, args.force)
-        found.write()
-        for line in (*found.lines, *found.notes):
-            print(line)
-        text = first_config(args.task, config, found.fields, found.lines)
-    else:
-        config, found = args.file, None
-        _refuse_existing(config, args.force)
-        text = first_config(args.task, config)
-    write_whole(config, text)
-    print(f"Wrote {config}. Train it with: {_command(config)}")
-    if found is not None and found.is_small:
-        print(
-            "Of so few examples, one part for validation says little: --folds 5 behind this "
-            "command trains five times more, and says how far the scores differ."
-        )
-
-
-def _task(name: str) -> str:
-    if name not in TASKS:
-        raise argparse.ArgumentTypeError(f"there is no task {name!r}{nearest_or_all(name, TASKS)}")
-    return name
-
-
-def _refuse_existing(config: Path, force: bool) -> None:
-    if config.exists() and not force:
+    if config.exists() and not args.force:
         raise ConfigurationError(
             f"{config} exists; choose another name, or replace it with --force"
         )
+    if found is None:
+        write_whole(config, first_config(args.task, config))
+    else:
+        found.write()
+        print(*found.lines, sep="\n")
+        write_whole(config, first_config(args.task, config, found.fields, found.lines))
+    print(f"Wrote {config}. Train it with: {_command(config)}")
+    for note in [] if found is None else found.notes:
+        print(note)
 
 
 def first_config(

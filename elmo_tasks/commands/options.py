@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import torch
 
     from elmo_tasks.elmo.opening import Opened
-    from elmo_tasks.elmo.store.layer_store import LayerStore
     from elmo_tasks.embed.corpus import Corpus
 
 # Names for the help, which must not import PyTorch.
@@ -111,9 +110,8 @@ def add_bilm(parser: argparse.ArgumentParser) -> None:
         "them as in the NLPL repository, a repository of these files on the Hugging Face hub "
         "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
     )
-    add("--name", help="the name of the biLM, if the model of an archive has several")
-    add("--options", "--options-file", metavar="FILE", help="the options.json of a biLM")
-    add("--weights", "--weight-file", metavar="FILE", help="the weights.hdf5 of a biLM")
+    add("--options", metavar="FILE", help="the options.json of a biLM")
+    add("--weights", metavar="FILE", help="the weights.hdf5 of a biLM")
     add_shared(parser, "--dtype", "--cuda-device", "--threads")
 
 
@@ -128,7 +126,7 @@ def device_of(args: argparse.Namespace) -> "torch.device":
     return torch.device("cpu" if index < 0 else f"cuda:{index}")
 
 
-def open_from_args(args: argparse.Namespace, store: "LayerStore | None" = None) -> "Opened":
+def open_from_args(args: argparse.Namespace) -> "Opened":
     """Opens the biLM that the options name."""
     from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
     from elmo_tasks.elmo.opening import open_elmo
@@ -139,7 +137,7 @@ def open_from_args(args: argparse.Namespace, store: "LayerStore | None" = None) 
         if not all(files) or args.bilm is not None:
             raise ConfigurationError("give --options together with --weights and without --bilm")
         name = files
-    return open_elmo(name, args.name, store, device_of(args), args.dtype)
+    return open_elmo(name, device=device_of(args), dtype=args.dtype)
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:
@@ -167,16 +165,11 @@ def _splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
 
 
 @contextmanager
-def texts_from_args(args: argparse.Namespace, output: str | None) -> "Iterator[Corpus]":
-    """Opens the texts that `add_texts` names, and holds a lock on the output, if it is a file."""
-    from elmo_tasks.common.lock import lock
+def texts_from_args(args: argparse.Namespace) -> "Iterator[Corpus]":
+    """Opens the texts that `add_texts` names."""
     from elmo_tasks.common.text_files import spooled
     from elmo_tasks.embed.corpus import Corpus
 
-    with ExitStack() as stack:
-        files = args.input_file
-        if files == ["-"]:
-            files = [stack.enter_context(spooled())]
-        if output is not None and "://" not in output:
-            stack.enter_context(lock(output))
+    with spooled() if args.input_file == ["-"] else nullcontext() as copied:
+        files = args.input_file if copied is None else [copied]
         yield Corpus(files, args.column, _splitter(args))

@@ -25,7 +25,7 @@ from elmo_tasks.commands.options import add_count, add_shared
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_shared(parser, "archive_file")
-    add("folder", metavar="DIR", help="the folder to write to")
+    add("folder", metavar="DIR", help="the new folder to write to")
     add(
         "--bilm",
         metavar="NAME",
@@ -40,16 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "most frequent ones of a file of vectors; the others count as unknown (default: all; of a "
         "language model, the 50,000 most frequent)",
     )
-    add_shared(parser, "--weights")
-    add("--force", action="store_true", help="replace the model in DIR; its card stays")
 
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.publish.publish import publish
 
-    published = publish(
-        args.archive_file, args.folder, args.bilm, args.max_words, args.force, args.weights
-    )
+    published = publish(args.archive_file, args.folder, args.bilm, args.max_words)
     print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB.")
     print(f"Words: {published.num_words:,}.")
     for name, (known_as, fingerprint) in published.bilms.items():

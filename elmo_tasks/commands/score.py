@@ -17,19 +17,26 @@ examples:
 
 import argparse
 import sys
-from collections.abc import Iterator
-from itertools import chain
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmo_tasks.commands.options import add_count, add_shared, add_texts, device_of, texts_from_args
+from elmo_tasks.commands.options import (
+    add_count,
+    add_shared,
+    add_texts,
+    device_of,
+    texts_from_args,
+    whole_number,
+)
 from elmo_tasks.common.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from elmo_tasks.embed.corpus import Corpus
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import Cut, ScoreSettings
-    from elmo_tasks.language_model.scoring.scores import Perplexity, Score
+    from elmo_tasks.language_model.scoring.scores import Perplexity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cut = parser.add_mutually_exclusive_group()
     add_shared(cut, "--split")
     cut.add_argument(
-        *("--whole-words", "--words"),
+        "--whole-words",
         action="store_true",
         help="the lines are sentences of words with punctuation glued on: cut each word into "
         "tokens by spaCy's rules, and add up their bits for the word",
@@ -53,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--language", "--dtype", "--cuda-device", "--threads")
     add(
         "--context",
-        type=int,
+        type=partial(whole_number, 0),
         default=0,
         metavar="N",
         help="let each direction read the N sentences before a sentence first; an empty line "
@@ -67,10 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "wrote, or a repository of its files on the Hugging Face hub",
     )
     add_count(parser, "--processes", 1, "score in N processes")
-    add("--force", action="store_true", help="overwrite OUT")
 
 
 def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.common.files import atomic_write
     from elmo_tasks.common.threads import one_thread
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
@@ -83,10 +90,14 @@ def run(args: argparse.Namespace) -> None:
             raise ConfigurationError("--cuda-device is for one process")
         one_thread()
     # A missing file is noticed before the model is loaded.
-    with texts_from_args(args, args.output) as corpus:
+    with texts_from_args(args) as corpus:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
         settings = ScoreSettings(args.context, _cut(args), args.sums)
-        _score(args, corpus, model, settings, "-" if args.input_file == ["-"] else str(corpus))
+        with nullcontext() if args.output is None else atomic_write(args.output) as aside:
+            total = _score(corpus, model, settings, args.processes, aside)
+    name = "-" if args.input_file == ["-"] else corpus
+    num_words = len(model.softmax.words) - 1
+    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
 
 
 def _cut(args: argparse.Namespace) -> "Cut | None":
@@ -99,41 +110,33 @@ def _cut(args: argparse.Namespace) -> "Cut | None":
 
 
 def _score(
-    args: argparse.Namespace,
     corpus: "Corpus",
     model: "LanguageModel",
     settings: "ScoreSettings",
-    name: str,
-) -> None:
-    from elmo_tasks.common.files import atomic_write
+    num_processes: int,
+    output: "Path | None",
+) -> "Perplexity":
+    """Writes the scores to a file or the standard output, and shows the progress."""
+    from tqdm import tqdm
+
     from elmo_tasks.language_model.scoring.score_text import scores_in_processes, scores_of
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
     total = Perplexity()
-    sentences: Iterator[list[str]] = map(str.split, corpus.texts())
-    if args.processes > 1:
-        scores = scores_in_processes(model, sentences, settings, args.processes)
+    sentences = map(str.split, corpus)
+    if num_processes > 1:
+        scores = scores_in_processes(model, sentences, settings, num_processes)
     else:
         scores = scores_of(model, sentences, settings)
-    counted = enumerate(_counted(scores, total, corpus))
-    lines = chain([settings.header()], (settings.lines(index, score) for index, score in counted))
-    if args.output is None:
-        sys.stdout.writelines(lines)
-    else:
-        with atomic_write(args.output) as aside, open(aside, "w", encoding="utf-8") as file:
-            file.writelines(lines)
-    num_words = len(model.softmax.words) - 1
-    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
-
-
-def _counted(scores: "Iterator[Score]", total: "Perplexity", corpus: "Corpus") -> "Iterator[Score]":
-    """Yields the scores, counts them and shows the progress."""
-    from tqdm import tqdm
-
-    # A short text needs no bar.
-    with tqdm(unit=" tokens", desc="scoring", delay=3) as progress:
-        for score in scores:
+    with (
+        nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
+        # A short text needs no bar.
+        tqdm(unit=" tokens", desc="scoring", delay=3) as progress,
+    ):
+        file.write(settings.header())
+        for index, score in enumerate(scores):
+            file.write(settings.lines(index, score))
             total.add(score)
             progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
             progress.update(len(score.tokens))
-            yield score
+    return total

@@ -11,17 +11,18 @@ examples:
   elmo-tasks serve
   elmo-tasks serve runs/sst/both/model.tar.gz
   elmo-tasks serve sentiment=runs/sst/both entities=runs/ner/input --port 0
-  elmo-tasks serve runs/sst/both --data data/sst/dev.txt
+  elmo-tasks serve sst=runs/sst/both --data sst=data/sst/dev.txt
   curl http://127.0.0.1:8000/predict/sst -d '{"sentence": "A moving film."}'
 """
 
 import argparse
 
-from elmo_tasks.commands.options import MODELS, add_bilm, add_count, add_shared, open_from_args
+from elmo_tasks.commands.options import MODELS, add_bilm, add_shared, open_from_args
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.spelling import listed
 
-# The models of the package, by their score on dev.
-_STRENGTH = ("ner", "snli", "squad", "srl", "coref", "sst")
+# The models of the package, the one with the best score on dev first: the page opens with it.
+_MODELS = ("ner", "snli", "squad", "srl", "coref", "sst")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--data",
-        metavar="[NAME=]FILE",
+        metavar="NAME=FILE",
         nargs="+",
         default=[],
-        help="data in the format of the model NAME, whose errors on it the tab Errors shows; "
-        "NAME may be left out if there is one model",
+        help="data in the format of the model NAME, whose errors on it the tab Errors shows",
     )
     add(
         "--host",
@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=8000,
         help="the port to listen on; 0 takes a free one (default: 8000)",
     )
-    add_count(parser, "--max-words", 5000, "the most words and punctuation marks of a request")
     tabs = "the text in the tabs Layers, Senses and Words, such as de or zh,"
     add_shared(parser, "--language", help=f"spaCy's code of the language of {tabs} (default: en)")
     add_bilm(parser)
@@ -63,7 +62,6 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.archive_names import name_archives
     from elmo_tasks.analysis.errors.read_cases import read_cases
     from elmo_tasks.analysis.errors.report import error_report
-    from elmo_tasks.archives.known_models import KNOWN_MODELS
     from elmo_tasks.archives.open_archive import open_archive
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
     from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax
@@ -76,13 +74,14 @@ def run(args: argparse.Namespace) -> None:
 
     # A wrong language code is noticed before the models are loaded.
     blank_pipeline(args.language)
-    limits = Limits(max_words=args.max_words)
+    limits = Limits()
     with listen(args.host, args.port) as listening:
-        # The models of the package, the strongest first: the page opens with it.
-        known = sorted(KNOWN_MODELS, key=lambda name: (*_STRENGTH, name).index(name))
-        chosen = {name: KNOWN_MODELS[name] for name in known}
-        named = name_archives(args.models) if args.models else chosen
-        files = data_of_models(args.data, list(named))
+        named = name_archives(args.models or _MODELS)
+        files = [argument.partition("=")[::2] for argument in args.data]
+        if unknown := [f"{name}={file}" for name, file in files if name not in named]:
+            raise ConfigurationError(
+                f"--data {unknown[0]}: give NAME=FILE with the name of a model: {listed(named)}"
+            )
         archives = {name: open_archive(path) for name, path in named.items()}
         reports = [
             error_report(name, file, read_cases(archives[name], file)) for name, file in files
@@ -103,23 +102,3 @@ def run(args: argparse.Namespace) -> None:
             )
         print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
         serve(make_server(app, limits), listening)
-
-
-def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
-    """
-    Returns the name of a model and a file for each argument `[NAME=]FILE`. Raises
-    `ConfigurationError` if it is not clear which model a file belongs to.
-    """
-    pairs = []
-    for argument in arguments:
-        name, separator, file = argument.partition("=")
-        if separator and name in names:
-            pairs.append((name, file))
-        elif len(names) == 1:
-            pairs.append((names[0], argument))
-        else:
-            known = ", ".join(names) or "(none)"
-            raise ConfigurationError(
-                f"--data {argument}: give NAME=FILE with the name of a model: {known}"
-            )
-    return pairs

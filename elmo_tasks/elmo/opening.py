@@ -118,26 +118,23 @@ def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
     }
 
 
-def load_model(archive_file: str | os.PathLike, weights_file: str | None = None) -> torch.nn.Module:
+def load_model(archive_file: str | os.PathLike) -> torch.nn.Module:
     """
-    Loads the model of an archive (see `model_path`) for evaluation, with the best weights or those
-    of a file, such as a checkpoint's. Raises `ConfigurationError` if the file is no archive, is
-    incomplete, or names code to run (see SECURITY.md).
+    Loads the model of an archive (see `model_path`) for evaluation. Raises `ConfigurationError` if
+    the file is no archive, is incomplete, or names code to run (see SECURITY.md).
     """
     registration.register()
     from elmo_tasks.archives.open_archive import open_archive
 
-    return open_archive(archive_file, weights_file=weights_file).model.eval()
+    return open_archive(archive_file).model.eval()
 
 
-def load_bilm(
-    archive_file: str | os.PathLike, name: str | None = None, weights_file: str | None = None
-) -> tuple[str, BiLm]:
+def load_bilm(archive_file: str | os.PathLike, name: str | None = None) -> tuple[str, BiLm]:
     """
     Loads the biLM of an archive as `load_model` does. Returns the biLM's name in the model, and the
     biLM. Raises `ConfigurationError` if the model has no biLM, or several and no `name` is given.
     """
-    return _choose(load_model(archive_file, weights_file), archive_file, name)
+    return _choose(load_model(archive_file), archive_file, name)
 
 
 def _choose(

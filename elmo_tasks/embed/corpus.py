@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, kind_of, records_in
 from elmo_tasks.common.spelling import listed
-from elmo_tasks.common.text_files import Record, corpus_files, opened, without_faults
+from elmo_tasks.common.text_files import at_line, corpus_files, opened, without_faults
 
 Split = Callable[[str], Iterable[str]]
 
@@ -18,7 +18,7 @@ class Corpus:
     """
     Reads a text line by line, in bounded memory, as often as it is iterated over. Files have a
     sentence on each line, or in each record (see `kind_of`), as a text or a list of tokens. Each
-    line is a `Record` with the value `text`: raw text, or tokens with a blank between them.
+    line is raw text, or tokens with a blank between them.
 
     # Parameters
 
@@ -47,46 +47,33 @@ class Corpus:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         return f"{self.files[0]}{more}"
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[str]:
         """
         Yields the lines. Meanwhile `share_read` is the share of the files' bytes read so far.
 
         # Raises
 
-        `ValueError`: A file is damaged, or a row of a table has more or fewer fields than its
-            header; the message names file and line.
-        `ConfigurationError`: A file has no such column, or has CoNLL's columns (one token a line).
+        `ValueError`: A line or row cannot be read, or a file is damaged; the message names file and
+            line.
+        `ConfigurationError`: There is no line, a file has no such column, or a file has CoNLL's
+            columns (one token a line).
         """
         sizes = list(map(_size, self.files))
         total, before = max(1, sum(sizes)), 0
+        is_empty = True
         for file, size in zip(self.files, sizes):
             with opened(file) as raw:
                 for line in self._lines(file, raw):
                     self.share_read = (before + min(size, raw.tell())) / total
-                    yield from self._sentences(line)
+                    for sentence in [line] if self._split is None else self._split(line):
+                        is_empty = False
+                        yield sentence
             before += size
         self.share_read = 1.0
-
-    def texts(self) -> Iterator[str]:
-        """
-        Yields the text of each line. Raises `ValueError` at a line that cannot be read, or
-        `ConfigurationError` if there is no line.
-        """
-        is_empty = True
-        for line in without_faults(self):
-            is_empty = False
-            yield line.values["text"]
         if is_empty:
             raise ConfigurationError(f"{self} is empty: it has no line")
 
-    def _sentences(self, line: Record) -> Iterator[Record]:
-        if self._split is None or line.fault is not None:
-            yield line
-        else:
-            for sentence in self._split(line.values["text"]):
-                yield line._replace(values={"text": sentence})
-
-    def _lines(self, file: str, raw: BinaryIO) -> Iterator[Record]:
+    def _lines(self, file: str, raw: BinaryIO) -> Iterator[str]:
         kind = kind_of(file)
         if kind in ("columns", "conllu"):
             raise ConfigurationError(
@@ -98,23 +85,18 @@ class Corpus:
                 f"has no column {self._column}"
             )
         known = _COLUMNS if self._column is None else (self._column,)
-        for record in records_in(raw, file, kind, only=known):
-            if record.fault is not None:
-                yield record
-            elif kind == "text":
-                yield record._replace(values={"text": record.values["text"].strip()})
-            elif kind in TABLES and record.values.keys().isdisjoint(known):
-                # A file of Parquet has no lines.
-                place = file if kind == "parquet" else f"{file}:1"
+        for record in without_faults(records_in(raw, file, kind, only=known)):
+            if kind == "text":
+                yield record.values["text"].strip()
+                continue
+            if kind in TABLES and record.values.keys().isdisjoint(known):
                 raise ConfigurationError(
-                    f"{place}: there is no column {' or '.join(known)}; choose one of "
+                    f"{file}: there is no column {' or '.join(known)}; choose one of "
                     f"{listed(record.values)}"
                 )
-            else:
-                try:
-                    yield record._replace(values={"text": _text(record.values, known)})
-                except ValueError as error:
-                    yield record._replace(values={}, fault=str(error))
+            with at_line(file, record.line):
+                text = _text(record.values, known)
+            yield text
 
 
 def _size(file: str) -> int:

@@ -10,7 +10,7 @@ import numpy
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.part_files import ABOUT, Parts
+from elmo_tasks.embed.part_files import Parts
 from elmo_tasks.embed.parts import Array, EmbedPart, Engine, Part, about_vectors, embed_parts
 
 # The most bytes that HDF5 and the index need for a sentence besides its values.
@@ -22,22 +22,18 @@ def embed(
     output_file: Path,
     encoder: ElmoEncoder,
     embedding: str = "all",
-    with_sentences: bool = True,
-    begin_anew: bool = False,
     engine: Engine = map,
 ) -> None:
     """
     Writes the vectors of every sentence of a text to an HDF5 file, as `allennlp elmo` did: a
     dataset of float32 for each sentence, named by its index `0`, `1`, ... The dataset
-    `sentence_to_index` is a JSON object from sentences to these names. Until the file is whole, its
-    parts are in the folder `PATH.partial` (see `Parts`).
+    `sentence_to_index` is a JSON object from sentences to these names, which must fit into memory.
+    Until the file is whole, its parts are in the folder `PATH.partial` (see `Parts`).
 
     # Parameters
 
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
         encoder's `mix`.
-    with_sentences (default `True`): Whether to write `sentence_to_index`. It must fit into memory.
-    begin_anew (default `False`): As for `Parts`.
     engine (default `map`): Computes the parts, in one process or several.
 
     # Raises
@@ -46,16 +42,11 @@ def embed(
     `ConfigurationError`: The text is empty, a table has no such column, or the disk is too full.
     """
     # A line that cannot be read is an error before anything is computed.
-    for _ in corpus.texts():
-        pass
+    index = {text: str(number) for number, text in enumerate(corpus)}
     folder = output_file.with_name(f"{output_file.name}.partial")
-    if not (folder / ABOUT).exists():
-        # A run may have been killed while it removed its parts.
-        shutil.rmtree(folder, ignore_errors=True)
-    parts = Parts(folder, about_vectors(encoder, embedding), begin_anew)
-    index: dict[str, str] | None = {} if with_sentences else None
+    parts = Parts(folder, about_vectors(encoder, embedding))
     work = EmbedPart(encoder.layers, _write_part, parts, embedding, encoder.mix)
-    manifest, _ = embed_parts(corpus, work, engine, None, ".hdf5", index)
+    manifest = embed_parts(corpus, work, engine, None, ".hdf5")
     files = [folder / part["file"] for part in manifest["parts"]]
     _join(files, output_file, manifest["num_sentences"], index)
     shutil.rmtree(folder)
@@ -76,7 +67,7 @@ def _write_part(path: Path, part: Part, arrays: Iterable[Array]) -> None:
 
 
 def _join(
-    parts: list[Path], path: Path, num_sentences: int, sentence_to_index: dict[str, str] | None
+    parts: list[Path], path: Path, num_sentences: int, sentence_to_index: dict[str, str]
 ) -> None:
     """Joins the parts into one file, which appears when it is whole."""
     needed = sum(part.stat().st_size for part in parts) + _DATASET_BYTES * num_sentences
@@ -93,9 +84,8 @@ def _join(
             with h5py.File(part, "r") as read:
                 for name in sorted(read, key=int):
                     h5py.h5o.copy(read.id, name.encode(), file.id, name.encode())
-        if sentence_to_index is not None:
-            dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
-            dataset[0] = json.dumps(sentence_to_index)
+        dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
+        dataset[0] = json.dumps(sentence_to_index)
     with open(whole, "r+b") as written:
         os.fsync(written.fileno())
     whole.replace(path)

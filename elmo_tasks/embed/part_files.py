@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
@@ -25,45 +25,39 @@ class Parts:
     folder: A path, or an address that fsspec knows, such as `s3://bucket/folder`. It is made with
         its first file.
     about: What the parts depend on, by names. Parts of an earlier run with the same are used.
-    begin_anew (default `False`): Whether parts of an earlier run that depend on something else, or
-        are made of something else, are removed. If not, they raise `ConfigurationError`.
+
+    # Raises
+
+    `ConfigurationError`: The folder was begun with another `about`, or has other files.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike, about: dict[str, Any], begin_anew: bool = False
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike, about: dict[str, Any]) -> None:
         self.folder = os.fspath(folder).rstrip("/")
-        self.about = about
-        self._begin_anew = begin_anew
+        self._about = about
         names = self._names()
-        if ABOUT not in names and any(not name.startswith(".") for name in names):
-            raise ConfigurationError(f"{folder} has files of something else; use another folder")
-        begun = None
         if ABOUT in names:
             with part_file(self.folder, ABOUT) as path:
                 begun = parse_json(path.read_text(encoding="utf-8"))
-        if begun not in (None, about) and not begin_anew:
-            differ = [name for name in about if (begun or {}).get(name) != about[name]]
-            raise ConfigurationError(
-                f"{folder} was begun with another {' and another '.join(differ)}; use the same "
-                "settings as then, or start again with --force"
-            )
-        # The file of each part.
-        self._found: dict[int, str] = {}
-        for name in names:
-            # Killed processes left files whose names begin with a dot.
-            if name.startswith(".part-") or (begun != about and name.startswith("part-")):
-                self._remove(name)
-            elif name.startswith("part-"):
-                self._found[int(name.split("-")[1])] = name
-        if begun != about:
+            if differ := [name for name in about if begun.get(name) != about[name]]:
+                self._refuse(" and another ".join(differ))
+        elif any(not name.startswith(".") for name in names):
+            raise ConfigurationError(f"{folder} has files of something else; use another folder")
+        else:
             self._write_json(ABOUT, about)
+        # The file of each part.
+        self._found = {int(name.split("-")[1]): name for name in names if name.startswith("part-")}
+        system, inside = _system(self.folder)
+        for name in names:
+            # Killed processes left files whose names begin with a dot; another may have removed it.
+            if name.startswith(".part-"):
+                with suppress(FileNotFoundError):
+                    system.rm_file(f"{inside}/{name}")
 
     def has(self, index: int, name: str) -> bool:
         """Returns whether a part has its file, `part-INDEX-HASH` with a suffix."""
         found = self._found.get(index)
         if found not in (None, name):
-            self._refuse(f"another text: {found} has other sentences", str(found))
+            self._refuse(f"text: {found} has other sentences")
         return found == name
 
     @contextmanager
@@ -83,30 +77,25 @@ class Parts:
             system.put_file(str(aside), sent)
             system.mv(sent, f"{folder}/{name}")
 
-    def finish(self, num_parts: int, manifest: dict[str, Any]) -> None:
-        """Writes the manifest. Call `has` for all parts before."""
-        for name in [name for index, name in self._found.items() if index >= num_parts]:
-            self._refuse(f"a longer text: {name} is not in this text", name)
-        self._write_json(MANIFEST, {"complete": True, **self.about, **manifest})
+    def finish(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Writes the manifest, and returns it. Call `has` for all parts before."""
+        for index, name in self._found.items():
+            if index >= len(manifest["parts"]):
+                self._refuse(f"text: {name} is not in this text")
+        manifest = {"complete": True, **self._about, **manifest}
+        self._write_json(MANIFEST, manifest)
+        return manifest
 
-    def _refuse(self, begun_with: str, name: str) -> None:
-        if not self._begin_anew:
-            raise ConfigurationError(
-                f"{self.folder} was begun with {begun_with}; use the same text as then, or start "
-                "again with --force"
-            )
-        self._remove(name)
+    def _refuse(self, difference: str) -> NoReturn:
+        raise ConfigurationError(
+            f"{self.folder} was begun with another {difference}; use the same settings and text as "
+            "then, or remove the folder"
+        )
 
     def _names(self) -> set[str]:
         system, folder = _system(self.folder)
         paths = system.ls(folder, detail=False) if system.exists(folder) else []
         return {os.path.basename(path) for path in paths}
-
-    def _remove(self, name: str) -> None:
-        system, folder = _system(self.folder)
-        # Another process may have removed it.
-        with suppress(FileNotFoundError):
-            system.rm_file(f"{folder}/{name}")
 
     def _write_json(self, name: str, content: dict[str, Any]) -> None:
         with self.write(name) as path:

@@ -18,7 +18,7 @@ from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.elmo.tokens import Tokenizer, tokenize
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
-from elmo_tasks.embed.ray_cluster import Cluster, SharedLayers
+from elmo_tasks.embed.ray_engine import Cluster, SharedLayers
 from elmo_tasks.embed.shards import vector_columns
 
 if TYPE_CHECKING:

@@ -1,19 +1,32 @@
+import logging
+import os
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy
 import ray
+import torch
+from ray.util import ActorPool
 
-from elmo_tasks.common.errors import ConfigurationError, check_at_least
+from elmo_tasks.bilm import FrozenBiLm
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.processes import num_cores
+from elmo_tasks.common.threads import one_thread
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed.parts import EmbedPart, Part
-from elmo_tasks.embed.ray_cluster import SharedLayers, joined
 
 # How often a part is computed again if its process or machine ends.
 _RETRIES = 4
 
+# The bytes of a local object store in addition to those of the biLM's weights.
+_STORE_BYTES = 200_000_000
+
 
 def on_ray(
-    address: str | None, num_processes: int | None, work: EmbedPart, parts: Iterable[Part]
+    address: str, num_processes: int | None, work: EmbedPart, parts: Iterable[Part]
 ) -> Iterator[int]:
     """
     Yields what `work` returns for each part, computed in processes of Ray. If a process or a
@@ -30,9 +43,6 @@ def on_ray(
 
     `ConfigurationError`: As for `joined`, or there are not as many GPUs or CPUs.
     """
-    check_at_least("the number of processes", num_processes)
-    if work.sentence_layers.bilm.store is not None:
-        raise ConfigurationError("the processes of Ray use no store: leave --use-store out")
     parts = iter(parts)
     first = next(parts, None)
     if first is None:
@@ -51,37 +61,22 @@ def on_ray(
         remote = ray.put((shared, work.write_file, work.parts, work.embedding, work.mix))
         options = {"num_gpus": 1} if uses_gpus else {"num_cpus": 1}
         actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **options)(_Worker)
-        actors = [actor.remote() for _ in range(number)]
-        yield from _done(actors, remote, chain([first], parts))
-
-
-def _done(actors: list[Any], remote: Any, parts: Iterable[Part]) -> Iterator[int]:
-    """Gives each actor one part at a time, and yields what it returns."""
-    idle, busy, parts = list(actors), dict[Any, tuple[Any, Part]](), iter(parts)
-    while True:
-        while idle and (part := next(parts, None)) is not None:
-            actor = idle.pop()
-            busy[actor.embed.remote([remote], part)] = actor, part
-        if not busy:
-            return
-        for result in ray.wait(list(busy), num_returns=1)[0]:
-            actor, part = busy.pop(result)
-            yield _result(result, part)
-            idle.append(actor)
-
-
-def _result(result: Any, part: Part) -> int:
-    try:
-        return ray.get(result)
-    except ray.exceptions.RayTaskError as error:
-        # The console can explain the error that the process itself raised.
-        raise error.cause from error
-    except ray.exceptions.RayError as error:
-        raise ConfigurationError(
-            f"{_RETRIES + 1} processes of Ray died on sentences {part.ids[0]} to {part.ids[-1]} "
-            f"({type(error).__name__}), perhaps for lack of memory; use fewer processes "
-            "or smaller batches"
-        ) from error
+        pool = ActorPool([actor.remote() for _ in range(number)])
+        try:
+            for part in chain([first], parts):
+                if not pool.has_free():
+                    yield pool.get_next_unordered()
+                pool.submit(lambda actor, part: actor.embed.remote([remote], part), part)
+            while pool.has_next():
+                yield pool.get_next_unordered()
+        except ray.exceptions.RayTaskError as error:
+            # The console can explain the error that the process itself raised.
+            raise error.cause from error
+        except ray.exceptions.RayError as error:
+            raise ConfigurationError(
+                f"{_RETRIES + 1} processes of Ray died on the same part ({type(error).__name__}), "
+                "perhaps for lack of memory; use fewer processes"
+            ) from error
 
 
 class _Worker:
@@ -97,3 +92,139 @@ class _Worker:
             shared, *others = ray.get(remote[0])
             self._work = EmbedPart(shared.open(), *others)
         return self._work(part)
+
+
+class Cluster(NamedTuple):
+    """
+    The CPUs and GPUs of all machines that Ray may use, and the bytes of their smallest object
+    store.
+    """
+
+    num_cpus: int
+    num_gpus: int
+    store_bytes: int
+
+    @classmethod
+    def of_ray(cls) -> "Cluster":
+        """Returns the resources of the cluster that this process has joined."""
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        return cls(
+            int(sum(node.get("CPU", 0) for node in nodes)),
+            int(sum(node.get("GPU", 0) for node in nodes)),
+            int(min(node.get("object_store_memory", 0) for node in nodes)),
+        )
+
+    def require_store(self, num_bytes: int) -> None:
+        """
+        Raises `ConfigurationError` if an object store is smaller than `num_bytes`. Otherwise Ray
+        would wait for ever.
+        """
+        if self.store_bytes < num_bytes:
+            raise ConfigurationError(
+                f"Ray's object store has {self.store_bytes:,} bytes on a machine, but "
+                f"{num_bytes:,} are needed; start Ray with --object-store-memory {num_bytes} or "
+                "more"
+            )
+
+
+@contextmanager
+def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
+    """
+    Joins a cluster while the `with` block runs, and yields the cluster's resources. A cluster that
+    this process has joined before is used, and not left at the end. Raises `ConfigurationError` if
+    there is no cluster at the address, or an object store has no room for the weights.
+
+    # Parameters
+
+    address: The address of a cluster, such as `auto` or `HOST:6379`. `local` starts Ray on this
+        machine alone, and ends it after the block.
+    num_cpus: The CPUs of Ray if it is started here, by default all that this process may use.
+    """
+    joins = not ray.is_initialized()
+    if joins and address != "local":
+        try:
+            ray.init(address=address, logging_level=logging.ERROR)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ConfigurationError(
+                f"no Ray cluster can be joined at {address} ({error}); if the cluster needs a "
+                "token, put it into ~/.ray/auth_token, and set RAY_AUTH_MODE=token before Ray is "
+                "imported"
+            ) from error
+    elif joins:
+        _start(num_cpus or num_cores(), weight_bytes + _STORE_BYTES)
+    try:
+        cluster = Cluster.of_ray()
+        cluster.require_store(weight_bytes + _STORE_BYTES // 4)
+        yield cluster
+    finally:
+        if joins:
+            ray.shutdown()
+
+
+def _start(num_cpus: int, store_bytes: int) -> None:
+    # Ray's processes would otherwise run with nice 15.
+    os.environ.setdefault("RAY_worker_niceness", "0")
+    with warnings.catch_warnings():
+        # Ray warns of a change for processes without a GPU. The change does not matter here.
+        warnings.simplefilter("ignore", FutureWarning)
+        ray.init(
+            # Ray would otherwise join the cluster that RAY_ADDRESS names.
+            address="local",
+            num_cpus=num_cpus,
+            object_store_memory=store_bytes,
+            include_dashboard=False,
+            logging_level=logging.ERROR,
+            _node_ip_address="127.0.0.1",
+        )
+
+
+class SharedLayers(NamedTuple):
+    """
+    Holds `SentenceLayers`, with the weights as NumPy arrays. Ray keeps such arrays once for all
+    processes of a machine, in its object store, but would copy tensors for each process.
+
+    # Parameters
+
+    settings: The arguments of `FrozenBiLm`.
+    arrays: The state dict.
+    batch_tokens: As for `SentenceLayers`.
+    """
+
+    settings: dict[str, Any]
+    arrays: dict[str, numpy.ndarray]
+    batch_tokens: int
+
+    @classmethod
+    def of(cls, layers: SentenceLayers) -> "SharedLayers":
+        """Takes the weights of a biLM that is on the CPU, and leaves its store out."""
+        bilm = layers.bilm
+        settings = {
+            "options": bilm.raw_options,
+            "state": bilm.state_name,
+            "dtype": bilm.asked_dtype,
+        }
+        arrays = {name: tensor.detach().numpy() for name, tensor in bilm.state_dict().items()}
+        return cls(settings, arrays, layers.batch_tokens)
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def open(self) -> SentenceLayers:
+        """
+        Opens the layers in a process of Ray: on its GPU or, without a GPU, on the CPU with one
+        thread. On a CPU, the biLM shares memory with `arrays`: do not write to its weights.
+        """
+        has_gpu = bool(ray.get_gpu_ids())
+        if not has_gpu:
+            # Ray assigns one CPU to each process.
+            one_thread()
+        bilm = FrozenBiLm(**self.settings)
+        with warnings.catch_warnings():
+            # PyTorch warns that the arrays of an object store cannot be written to.
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            tensors = {name: torch.from_numpy(array) for name, array in self.arrays.items()}
+        bilm.load_state_dict(tensors, assign=True)
+        bilm.requires_grad_(False).to("cuda" if has_gpu else "cpu").eval()
+        return SentenceLayers(bilm, self.batch_tokens)

@@ -29,7 +29,6 @@ def embed_shards(
     encoder: ElmoEncoder,
     embedding: str = "all",
     part_tokens: int = PART_TOKENS,
-    begin_anew: bool = False,
     engine: Engine = map,
 ) -> dict[str, Any]:
     """
@@ -39,28 +38,24 @@ def embed_shards(
 
     # Parameters
 
-    embedding, begin_anew, engine: As for `embed`.
+    embedding, engine: As for `embed`.
     part_tokens (default `65536`): Tokens in a part. A killed process loses one part at most.
 
     # Raises
 
-    `ConfigurationError`: No line can be embedded, or a value is too large for float16.
+    `ValueError`, `ConfigurationError`: As for `Corpus`, or a value is too large for float16.
     """
     check_at_least("the number of tokens of a part", part_tokens)
     about = about_vectors(encoder, embedding)
     about = {"format": "parquet", **about, "part_tokens": part_tokens}
-    parts = Parts(folder, about, begin_anew)
+    parts = Parts(folder, about)
     write = partial(write_shard, embedding=embedding, num_layers=encoder.bilm.num_layers)
     work = EmbedPart(encoder.layers, write, parts, embedding, encoder.mix)
-    manifest, num_computed = embed_parts(corpus, work, engine, part_tokens, ".parquet")
-    num_parts = len(manifest["parts"])
-    if num_computed:
-        print(
-            f"Wrote {parts.folder}: {num_parts:,} parts, {manifest['num_sentences']:,} sentences, "
-            f"{manifest['num_tokens']:,} tokens."
-        )
-    else:
-        print(f"{parts.folder} is complete: all {num_parts:,} parts were there.")
+    manifest = embed_parts(corpus, work, engine, part_tokens, ".parquet")
+    print(
+        f"{parts.folder} is complete: {len(manifest['parts']):,} parts, "
+        f"{manifest['num_sentences']:,} sentences, {manifest['num_tokens']:,} tokens."
+    )
     return manifest
 
 

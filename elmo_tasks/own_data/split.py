@@ -70,10 +70,6 @@ def split(examples: Sequence[Example], num_parts: int, seed: int) -> list[list[E
     return [[examples[index] for index in sorted(part)] for part in parts]
 
 
-def written(examples: Iterable[Example]) -> str:
-    return "".join(example.lines for example in examples)
-
-
 def _sentences(path: str | os.PathLike) -> Iterator[Example]:
     if kind_of(path) == "json":
         for record in read_records(path):

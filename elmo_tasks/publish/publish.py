@@ -18,18 +18,12 @@ from elmo_tasks.archives.published_weights import (
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE, bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError, check_at_least
-from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.from_config import parents_of_bilms
 from elmo_tasks.elmo.opening import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, write_softmax
+from elmo_tasks.language_model.softmax_file import write_softmax
 from elmo_tasks.predictors.language_model import softmax_of
-
-CARD = "MODEL_CARD.md"
-
-# A folder with a published model has one of these files.
-_WRITTEN = (PUBLISHED_WEIGHTS, SOFTMAX_FILE)
 
 # The number of words in the softmax of a published language model.
 _MAX_WORDS = 50_000
@@ -67,20 +61,16 @@ def publish(
     folder: str | os.PathLike,
     bilm: str | None = None,
     max_words: int | None = None,
-    force: bool = False,
-    weights_file: str | None = None,
 ) -> Published:
     """
     Writes a trained model to a folder that is as small as it can be:
     - `config.json`, without the fields of the training;
     - `weights.safetensors`, in float16, without the weights of a biLM that has a name;
-    - `vocabulary/`;
-    - `MODEL_CARD.md`, if the folder has none.
+    - `vocabulary/`.
 
     The doors of this package open the folder like an archive. A language model is written for
     `LanguageModel.from_pretrained`: the biLM in float16 to `options.json` and `weights.hdf5`, and
-    its softmax in 8 bits. The weights of a model that is replaced (`force`) are removed before its
-    other files, so a kill leaves no mixture of two models.
+    its softmax in 8 bits.
 
     # Parameters
 
@@ -91,22 +81,17 @@ def publish(
         those of the training text, the most frequent first. The most frequent words of a file of
         vectors follow. The model treats all further words as unknown. A language model keeps the
         50,000 most frequent words by default.
-    force (default `False`): Whether a model in the folder is replaced.
-    weights_file: A file of weights to write in place of the best weights, such as a checkpoint's.
 
     # Raises
 
-    `ConfigurationError`: The folder has a model and `force` is off, `bilm` is not the model's biLM,
-        or a number is too large for float16.
+    `ConfigurationError`: The folder has files, `bilm` is not the model's biLM, or a number is too
+        large for float16.
     """
     folder = Path(folder)
-    there = [folder / name for name in _WRITTEN if (folder / name).exists()]
-    if there and not force:
-        raise ConfigurationError(
-            f"{there[0]} would be overwritten; choose another folder, or use --force"
-        )
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder} has files; choose another folder")
     check_at_least("max_words", max_words)
-    archive = open_archive(archive_file, weights_file=weights_file)
+    archive = open_archive(archive_file)
     model, config = archive.model, archive.config.as_dict(quiet=True)
     if isinstance(model, ElmoLanguageModel):
         if bilm is not None:
@@ -114,49 +99,33 @@ def publish(
                 "a language model is written with its own biLM: leave out bilm"
             )
         softmax = _write_language_model(model, folder, max_words or _MAX_WORDS)
-        return _with_card(folder, config, {}, ["bilm"], len(softmax.words) - 1)
+        return Published(_num_bytes(folder), {}, ["bilm"], len(softmax.words) - 1)
     bilms = _named_bilms(model, config, bilm)
     state = dict(model.state_dict())
     num_words = _bound_words(model, state, max_words)
-    texts = {
+    known = {name: known_as for name, (known_as, _) in bilms.items()}
+    write_published(folder / PUBLISHED_WEIGHTS, state, known)
+    (folder / "vocabulary").mkdir()
+    for path, content in {
         "config.json": json.dumps(_without_training(config, bilms), indent=2) + "\n",
         **_vocabulary_files(model.vocab, num_words),
-    }
-    # The folder is complete when it has the weights. They are written first, because writing may
-    # fail, and renamed last.
-    weights = folder / f".{PUBLISHED_WEIGHTS}.new"
-    write_published(weights, state, {name: known for name, (known, _) in bilms.items()})
-    (folder / PUBLISHED_WEIGHTS).unlink(missing_ok=True)
-    for old in (folder / "vocabulary").glob("*.txt"):
-        if f"vocabulary/{old.name}" not in texts:
-            old.unlink()
-    for path, content in texts.items():
-        with atomic_write(folder / path) as aside:
-            aside.write_bytes(content.encode())
-    weights.replace(folder / PUBLISHED_WEIGHTS)
+    }.items():
+        (folder / path).write_bytes(content.encode())
     kept = [name for name in find_bilms(model) if name not in bilms]
-    return _with_card(folder, config, bilms, kept, num_words)
+    return Published(_num_bytes(folder), bilms, kept, num_words)
+
+
+def _num_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _write_language_model(model: ElmoLanguageModel, folder: Path, max_words: int) -> Softmax:
     softmax = softmax_of(model).in_8_bits(max_words)
-    # A kill must not leave the old softmax beside the new biLM.
-    (folder / SOFTMAX_FILE).unlink(missing_ok=True)
     model.bilm.to_files(folder, dtype="float16")
     # The weights are read again, because float16 has rounded them.
     written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
     write_softmax(folder, softmax, written)
     return softmax
-
-
-def _with_card(folder: Path, config: dict[str, Any], *about: Any) -> Published:
-    """Writes a card if there is none. `about` has the fields of `Published` after `num_bytes`."""
-    num_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    published = Published(num_bytes, *about)
-    if not (folder / CARD).exists():
-        with atomic_write(folder / CARD) as aside:
-            aside.write_text(_card(folder, config, published), encoding="utf-8")
-    return published
 
 
 def _named_bilms(
@@ -222,21 +191,3 @@ def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]])
             if parent["bilm"].get("pretrained_file") not in names:
                 parent["bilm"].pop("pretrained_file", None)
     return short
-
-
-def _card(folder: Path, config: dict[str, Any], published: Published) -> str:
-    """Returns the beginning of a model card, with the facts that are known here."""
-    bilms = [f"`{name}`, fingerprint `{found}`" for name, found in published.bilms.values()]
-    bilms += [f"`{name}`, with its weights" for name in published.kept]
-    kind = config["model"].get("type", "a model")
-    return f"""# {folder.resolve().name}
-
-| what | |
-| --- | --- |
-| model | `{kind}` |
-| biLM | {"; ".join(bilms) or "none"} |
-| words | {published.num_words:,} |
-| size | {published.num_bytes / 1e6:.1f} MB, in float16 |
-
-To be said: the data of the training and its licence, the scores, and what the model is bad at.
-"""

@@ -1,4 +1,3 @@
-import gzip
 import io
 import itertools
 import json
@@ -25,11 +24,10 @@ from elmo_tasks.embed.embed import embed
 from elmo_tasks.embed.shards import read_manifest
 from elmo_tasks.kernels.threads import operator_threads
 from tests.helpers.archives import SENTENCES, sst
-from tests.helpers.command_line import allennlp, exit_status, refusal
+from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.processes import run
 from tests.helpers.reference_bilm import FIXTURE_FILES
-from tests.helpers.stored_bilms import num_entries
 
 FILES = ["--options", FIXTURE_FILES[0], "--weights", FIXTURE_FILES[1]]
 
@@ -80,47 +78,38 @@ def test_raw_text_is_split_wherever_it_comes_from(
     assert not arrays
 
 
-def test_a_column_of_a_table_is_embedded(tmp_path: Path) -> None:
-    table = tmp_path / "in.csv"
-    table.write_text('id,words\n1,"a , b\nc"\n2,\n')
-
-    allennlp("elmo-embed", table, tmp_path / "out.hdf5", "--column", "words", *FILES)
-
-    arrays = read_hdf5(tmp_path / "out.hdf5")
-    assert json.loads(arrays["sentence_to_index"][0]) == {"a , b c": "0", "": "1"}
-    assert arrays["0"].shape[1] == 4 and arrays["1"].shape[1] == 0
-
-
 # What is written.
 
 
 def test_the_command_writes_the_file_and_says_so(
     paths: Paths, encoder: ElmoEncoder, capsys: Any
 ) -> None:
-    packed = paths.text.with_name("text.txt.gz")
-    packed.write_bytes(gzip.compress(paths.text.read_bytes()))
+    table = paths.text.with_name("text.jsonl")
+    table.write_text("".join(json.dumps({"words": line}) + "\n" for line in LINES))
 
-    allennlp("elmo-embed", packed, paths.hdf5, *FILES, "--forget-sentences")
+    allennlp("elmo-embed", table, paths.hdf5, *FILES, "--column", "words")
 
     out, progress = capsys.readouterr()
     assert f"Wrote {paths.hdf5}: 7 sentences, 25 tokens, 0.0 MB." in out
     assert "25/25" in progress and "tokens/s" in progress
     arrays = read_hdf5(paths.hdf5)
-    assert sorted(arrays) == [str(number) for number in range(7)]
+    assert arrays.keys() - {"sentence_to_index"} == {str(number) for number in range(7)}
     (first,) = encoder.layers([LINES[0].split()])
     numpy.testing.assert_allclose(arrays["0"], first, atol=1e-5)
     assert not paths.partial.exists()
 
 
 @pytest.mark.parametrize("embedding", ["all", "top", "average"])
-def test_the_command_takes_the_embedding_as_an_option(
+def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
     embedding: str, paths: Paths, encoder: ElmoEncoder
 ) -> None:
     allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
-    other = paths.hdf5.with_name("other.hdf5")
-    embed(Corpus([paths.text]), other, encoder, embedding)
 
-    assert paths.hdf5.read_bytes() == other.read_bytes()
+    read_back = read_hdf5(paths.hdf5)
+    for number, of_line in enumerate(encoder.layers(line.split() for line in LINES)):
+        expected = {"all": of_line, "top": of_line[2], "average": of_line.mean(dim=0)}[embedding]
+        assert read_back[str(number)].dtype == numpy.float32
+        assert torch.equal(torch.from_numpy(read_back[str(number)]), expected)
 
 
 # Several processes, and folders.
@@ -143,17 +132,13 @@ def test_several_texts_and_processes_make_the_file_of_one(
     assert several.read_bytes() == one.read_bytes()
 
 
-def test_the_options_of_a_folder_reach_its_parts(paths: Paths) -> None:
+def test_a_folder_has_the_embedding_of_the_option(paths: Paths) -> None:
     out = paths.hdf5.with_name("out")
 
-    allennlp(
-        *("elmo-embed", paths.text, out, *FILES),
-        *("--shards", "parquet", "--part-tokens", 9, "--average"),
-    )
+    allennlp("elmo-embed", paths.text, out, *FILES, "--shards", "parquet", "--average")
 
     manifest = read_manifest(out)
-    assert manifest["num_sentences"] == len(LINES) and len(manifest["parts"]) == 3
-    assert (manifest["part_tokens"], manifest["embedding"]) == (9, "average")
+    assert manifest["num_sentences"] == len(LINES) and manifest["embedding"] == "average"
 
 
 def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> None:
@@ -171,25 +156,21 @@ def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> 
 
 # The output, the options, and words of the message.
 REFUSED: list[tuple[str, list[Any], str]] = [
-    ("out.hdf5", ["--address", "auto"], "--address is for a Ray cluster: give --on ray as well"),
     ("out.hdf5", ["--processes", 2, "--cuda-device", 0], "--cuda-device, which is for one process"),
-    ("out.hdf5", ["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
+    ("out.hdf5", ["--ray", "local", "--cuda-device", 0], "--ray uses all GPUs"),
     ("out.hdf5", ["--place", "input"], "--place chooses a mix: give --mix as well"),
-    ("out.hdf5", ["--mix"], "--mix needs --bilm with a model"),
-    ("out.hdf5", ["--token"], "give --words"),
-    ("out.txt", ["--words", "text", "--all"], "leave out --all"),
-    ("out.txt", ["--words", "text", "--processes", 2], "and --processes"),
-    ("out.npy", [], "out.npy would be written as HDF5: name it out.hdf5, or give --shards for"),
-    ("there.hdf5", ["--shards", "parquet"], "there.hdf5 is a file; choose another folder"),
-    ("there.hdf5", [], "there.hdf5 exists; choose another file, or overwrite it with --force"),
-    (".", ["--force"], "is a folder; choose another file"),
+    ("out.txt", ["--words", 9, "--all"], "leave out --all"),
+    ("out.txt", ["--words", 9, "--processes", 2], "and --processes"),
+    ("there.hdf5", ["--shards", "parquet"], "there.hdf5 has files of something else"),
+    ("there.hdf5", [], "there.hdf5 exists; choose another file or remove it"),
+    (".", [], "exists; choose another file"),
     ("memory://out.hdf5", [], "memory://out.hdf5 is an address: give --shards"),
     ("out.hdf5", ["--column", "text"], "text.txt is neither a table (.csv, .tsv, .parquet or .xls"),
     ("out.hdf5", [*FILES, "--bilm", "mini"], "without --bilm"),
     ("out.hdf5", FILES[:2], "give --options together with --weights"),
     ("out.hdf5", ["--bilm", "tiny"], "no biLM is known as 'tiny'; there are"),
     ("out.hdf5", ["--bilm", "nowhere/model.tar.gz"], "nowhere/model.tar.gz not found"),
-    ("out.hdf5", ["--bilm", "mini", "--mix"], "mini has no trained mix: give --bilm a model that"),
+    ("out.hdf5", ["--mix"], "weights.hdf5 has no trained mix: give --bilm a model that"),
 ]
 
 
@@ -221,27 +202,6 @@ def test_the_dtype_of_the_products_may_be_chosen(paths: Paths, encoder: ElmoEnco
     written, (exact,) = read_hdf5(paths.hdf5)["0"], encoder.layers([LINES[0].split()])
     error = numpy.linalg.norm(written - exact.numpy()) / numpy.linalg.norm(exact)
     assert 1e-4 < error < 0.05
-
-
-def test_a_store_is_shared(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoder: ElmoEncoder
-) -> None:
-    command = ["elmo-embed", paths.text, paths.hdf5, *FILES, "--use-store", tmp_path / "store"]
-    allennlp(*command)
-    distinct = {tuple(line.split()) for line in LINES if line.strip()}
-    assert num_entries(tmp_path / "store") == len(distinct)
-    first = read_hdf5(paths.hdf5)
-
-    def computes(*_: Any) -> Any:
-        raise AssertionError("computed again")
-
-    monkeypatch.setattr(FrozenBiLm, "computed_layers", computes)
-    allennlp(*command, "--force")
-
-    for number, layers in enumerate(encoder.layers(line.split() for line in LINES)):
-        array = first[str(number)]
-        numpy.testing.assert_array_equal(read_hdf5(paths.hdf5)[str(number)], array)
-        numpy.testing.assert_allclose(array, layers, rtol=2**-10, atol=1e-5)
 
 
 # Stopped, and begun again.
@@ -311,7 +271,6 @@ def test_a_killed_run_goes_on_and_loses_one_part_at_most(
     parts_done: int,
     long_text: Paths,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
 ) -> None:
     whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
     num_tokens = tokens_computed(whole, monkeypatch)
@@ -321,11 +280,9 @@ def test_a_killed_run_goes_on_and_loses_one_part_at_most(
         assert run(lambda: embedded(long_text)) == -signal.SIGKILL
     assert not long_text.hdf5.exists()
     assert len(list(long_text.partial.glob("part-*"))) == parts_done
-    capsys.readouterr()
 
     computed = tokens_computed(long_text, monkeypatch)
 
-    assert f" lines are in {long_text.partial}: going on from there" in capsys.readouterr().out
     assert (computed == 0) == (parts_done == NUM_PARTS) and computed < num_tokens
     assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
     assert not long_text.partial.exists()
@@ -343,48 +300,17 @@ def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 @pytest.mark.parametrize(
     ("changes", "differ"),
-    [
-        (["--bilm", "mini"], "another biLM"),
-        ([*FILES, "--use-store", "store", "--average"], "another embedding and another store"),
-    ],
+    [(["--bilm", "mini"], "biLM"), (["--bilm", "mini", "--top"], "embedding and another biLM")],
 )
 def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
-    changes: list[Any], differ: str, begun: Paths, monkeypatch: pytest.MonkeyPatch
+    changes: list[Any], differ: str, begun: Paths
 ) -> None:
-    monkeypatch.chdir(begun.text.parent)
     command = ["elmo-embed", begun.text, begun.hdf5, *changes]
 
-    assert refusal(*command).startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
+    message = refusal(*command)
+
+    assert message.startswith(f"elmo-embed: {begun.partial} was begun with another {differ}")
     assert len(list(begun.partial.glob("part-*"))) == 5
-
-    allennlp(*command, "--force")
-    numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
-    assert len(numbers) == len(begun.text.read_text(encoding="utf-8").splitlines())
-
-
-def test_parts_of_nobody_knows_which_run_are_not_used(begun: Paths) -> None:
-    """A run that is killed while it removes the parts leaves them without `_about.json`."""
-    (begun.partial / "_about.json").unlink()
-
-    allennlp("elmo-embed", begun.text, begun.hdf5, *FILES, "--average")
-
-    assert {array.shape[1:] for array in read_hdf5(begun.hdf5).values()} == {(32,), ()}
-
-
-def test_an_interrupt_says_that_the_same_command_goes_on(
-    begun: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(embed_module, "_write_part", interrupt)
-        assert exit_status("elmo-embed", begun.text, begun.hdf5, *FILES) == 130
-    said = capsys.readouterr().err
-    assert said.endswith("elmo-embed: interrupted; the same command goes on from here\n")
-    allennlp("elmo-embed", begun.text, begun.hdf5, *FILES)
-
-    assert begun.hdf5.exists()
 
 
 # What cannot be done.

@@ -55,15 +55,6 @@ def test_a_first_config_has_a_comment_a_field_and_the_librarys_defaults(
     assert len(set(named)) == len(named) and fields_of(library) <= set(named)
 
 
-def test_a_misspelt_task_is_answered_with_the_one_that_was_meant(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    for name, meant in {"clasify": "did you mean 'classify'?", "x": "there are bilm, "}.items():
-        with pytest.raises(SystemExit):
-            our_command("new", name, tmp_path / "mine.jsonnet")
-        assert f"argument TASK: there is no task '{name}'; {meant}" in capsys.readouterr().err
-
-
 def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.jsonnet").write_text("mine")
 

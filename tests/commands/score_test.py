@@ -155,38 +155,21 @@ def test_raw_text_is_cut_into_sentences(score: Run, tmp_path: Path) -> None:
     assert [row["tokens"] for row in rows] == ["4", "5"]
 
 
-# Tests of files.
-
-
-def test_an_output_is_that_of_the_screen_and_appears_whole(
+def test_an_output_has_what_would_be_printed_and_appears_whole(
     score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "out.tsv"
+    output.write_text("an earlier run")
 
-    def stop(*args: object) -> str:
-        raise KeyboardInterrupt
+    with monkeypatch.context() as patch:
+        patch.setattr(ScoreSettings, "lines", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            score(text, "--output", output)
+    assert output.read_text() == "an earlier run"
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(ScoreSettings, "lines", stop)
-        score(text, "--output", output)
-    assert list(tmp_path.iterdir()) == [text]
-
-    score(text, "--output", output)
-
+    assert score(text, "--output", output)[0] == ""
     assert output.read_text() == score(text)[0]
-
-
-def test_an_output_of_a_finished_run_is_overwritten_only_by_force(
-    score: Run, text: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "out.tsv"
-    output.write_text("mine")
-
-    message = refusal(score, text, "--output", output)
-    score(text, "--output", output, "--force")
-
-    assert f"{output} exists" in message
-    assert len(rows_of(output.read_text())) > 20
+    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "out.tsv"}
 
 
 # Tests of bad input.
@@ -208,7 +191,6 @@ def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
 REFUSED: list[tuple[str, tuple[object, ...], str]] = [
     ("empty.txt", (), "empty.txt is empty: it has no line"),
     ("latin.txt", (), "latin.txt:2: not UTF-8"),
-    ("text.txt", ("--context", -2), "context must be 0 sentences or more"),
     ("text.txt", ("--bilm", FIXTURE_FILES[0].parent), "has no softmax"),
 ]
 

@@ -1,7 +1,6 @@
 import asyncio
 import re
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import pytest
 import uvicorn
 
 from elmo_tasks.archives.known_models import KNOWN_MODELS
-from elmo_tasks.commands.serve import data_of_models
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.commands import serve
 from tests.helpers.archives import sst
 from tests.helpers.command_line import allennlp, refusal
 
@@ -52,10 +50,8 @@ def test_the_server_prints_its_address_and_answers_there(
 def test_without_a_model_the_server_has_those_of_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = sst(tmp_path, "both")
-    for name in list(KNOWN_MODELS):
-        monkeypatch.delitem(KNOWN_MODELS, name)
-    monkeypatch.setitem(KNOWN_MODELS, "feelings", str(archive))
+    assert set(serve._MODELS) == KNOWN_MODELS.keys()
+    monkeypatch.setattr(serve, "_MODELS", [f"feelings={sst(tmp_path, 'both')}"])
     apps = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda server, **_: apps.append(server.config.app))
 
@@ -90,27 +86,8 @@ def test_mistakes_are_refused_in_a_line(tmp_path: Path) -> None:
 
     name = refusal("elmo-serve", f"a b={archive}", "--port", 0)
     language = refusal("elmo-serve", "--port", 0, "--language", "xx-wrong")
+    data = refusal("elmo-serve", f"a={archive}", "--port", 0, "--data", "x.txt")
 
     assert language.startswith("elmo-serve: spaCy cannot tokenize language 'xx-wrong'")
+    assert data.startswith("elmo-serve: --data x.txt") and data.endswith("of a model: a")
     assert name.startswith("elmo-serve: a model cannot be named 'a b': give it as NAME=MODEL")
-
-
-def test_without_its_extra_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "elmo_tasks.serve.server", raising=False)
-
-    message = refusal("elmo-serve", "--port", 0)
-
-    assert message.endswith("which is not installed: pip install 'elmo-tasks[serve]'")
-
-
-def test_a_file_of_data_belongs_to_a_model() -> None:
-    assert data_of_models(["x=1.txt"], ["only"]) == [("only", "x=1.txt")]
-    assert data_of_models(["b=f.txt", "a=g=h.txt"], ["a", "b"]) == [
-        ("b", "f.txt"),
-        ("a", "g=h.txt"),
-    ]
-    with pytest.raises(ConfigurationError, match="--data f.txt: .* the name of a model: a, b"):
-        data_of_models(["f.txt"], ["a", "b"])

@@ -18,21 +18,19 @@ import ray.data
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
-from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.ray import embed
-from elmo_tasks.embed.ray_cluster import Cluster, SharedLayers, joined
-from elmo_tasks.embed.ray_engine import on_ray
+from elmo_tasks.embed.ray_engine import Cluster, SharedLayers, joined, on_ray
 from elmo_tasks.embed.shards import embed_shards, read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 BILM = str(Path(FIXTURE_FILES[0]).parent)
-ON_RAY = partial(on_ray, None, None)
+ON_RAY = partial(on_ray, "local", None)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[Cluster]:
-    with joined(None, 2, 0) as joined_cluster:
+    with joined("local", 2, 0) as joined_cluster:
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield joined_cluster
     assert not ray.is_initialized()
@@ -102,7 +100,7 @@ def test_an_error_in_a_process_is_raised_as_it_was(
     with pytest.raises(ConfigurationError, match="beyond float16") as caught:
         scaled = ElmoMix(3)
         scaled.gamma.data.fill_(1e9)
-        settings: dict[str, Any] = {"part_tokens": 500, "engine": partial(on_ray, None, 1)}
+        settings: dict[str, Any] = {"part_tokens": 500, "engine": partial(on_ray, "local", 1)}
         mixed = ElmoEncoder(encoder.bilm, scaled)
         embed_shards(Corpus([text]), tmp_path / "out", mixed, "mix", **settings)
     assert "ray::" not in str(caught.value)
@@ -134,16 +132,10 @@ def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: Elm
     with pytest.raises(ConfigurationError, match="one of all, top, average, mix, not 'elmo'"):
         embed(dataset, BILM, embedding="elmo")
     with pytest.raises(ConfigurationError, match="has 2 CPUs: .* must be from 1 to 2, not 3"):
-        embed_shards(Corpus([text]), text.parent / "out", encoder, engine=partial(on_ray, None, 3))
+        three = partial(on_ray, "local", 3)
+        embed_shards(Corpus([text]), text.parent / "out", encoder, engine=three)
     with pytest.raises(ConfigurationError, match="object store has 50 bytes.*60 are needed"):
         Cluster(2, 0, 50).require_store(60)
-
-
-def test_a_store_is_refused(text: Path, tmp_path: Path) -> None:
-    stored = ElmoEncoder.from_pretrained(FIXTURE_FILES, store=LayerStore(str(tmp_path / "store")))
-
-    with pytest.raises(ConfigurationError, match="use no store: leave --use-store out"):
-        embed_shards(Corpus([text]), tmp_path / "out", stored, engine=ON_RAY)
 
 
 def test_processes_run_as_nice_as_this_one_and_share_the_weights(encoder: ElmoEncoder) -> None:

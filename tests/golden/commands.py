@@ -66,7 +66,7 @@ def embed(how: str, folder: Path, bilm: Path = BILM) -> dict[str, Any]:
 
 def embed_words(folder: Path) -> dict[str, Any]:
     path = folder / "words.txt"
-    run("embed", HELDOUT, path, "--words", "text", "--num-words", 30, "--bilm", BILM)
+    run("embed", HELDOUT, path, "--words", 30, "--bilm", BILM)
     first, *lines = path.read_text(encoding="utf-8").splitlines()
     words = {word: summary([*map(float, numbers)], 8) for word, *numbers in map(str.split, lines)}
     return {"first": first, **words}

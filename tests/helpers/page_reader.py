@@ -34,7 +34,7 @@ SHELL |= {"cd", "git"}
 # Quick, and run for real where their files are in the repository.
 QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
-OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
+OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json"}
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
 WRITES_SECOND = {"add_highway.py", "convert", "embed", "export", "new", "pack"}

@@ -6,27 +6,32 @@ import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
-from elmo_tasks.own_data.columns import Columns, choose_columns, choose_tags
+from elmo_tasks.own_data.columns import choose_columns, choose_tags
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
-def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given: Any) -> Columns:
+def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given: Any) -> Any:
     path = folder / name
     header = ",".join(row) + "\n" + ",".join(map(str, row.values())) + "\n"
     path.write_text(json.dumps(row) + "\n" if name.endswith("l") else header)
-    return choose_columns(list(read_records(path)), **given)
+    reader = choose_columns(list(read_records(path)), **given)
+    return reader.texts, reader.label, reader.separator
 
 
 # The first row, what the user gives, and the columns that are chosen.
 CHOSEN: list[tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     ({"id": 1, "review": "Soup.", "stars": 2}, {}, (["review"], "stars", None)),
     ({"Text": "Soup.", "name": "x", "Label": "a"}, {}, (["Text"], "Label", None)),
-    ({"question2": "?", "question1": "!", "a": 1}, {}, (["question1", "question2"], "a", None)),
+    (
+        {"question2": "?", "question1": "!", "target": 1},
+        {},
+        (["question1", "question2"], "target", None),
+    ),
     ({"first": "A", "second": "B", "answer": "no"}, {}, (["first", "second"], "answer", None)),
-    ({"Satz": "Suppe.", "Label": "a"}, {}, (["Satz"], "Label", None)),
-    ({"text": "Suppe.", "Klasse": "a"}, {}, (["text"], "Klasse", None)),
-    ({"text": "Soup.", "topics": ["a"]}, {}, (["text"], "topics", ";")),
+    ({"Satz": "Suppe.", "Label": "a"}, {"texts": ["Satz"]}, (["Satz"], "Label", None)),
+    ({"text": "Suppe.", "Klasse": "a"}, {"label": "Klasse"}, (["text"], "Klasse", None)),
+    ({"text": "Soup.", "labels": ["a"]}, {}, (["text"], "labels", ";")),
     (
         {"text": "Soup.", "title": "Soup", "label": "a", "mood": "x"},
         {"texts": ["title", "text"], "label": "mood", "separator": "|"},
@@ -46,18 +51,8 @@ def test_columns_are_known_by_their_names(
 TABLE = {"Dull.": "Fine.", "bad": "good", "3": "4"}
 # The first row, the name of the file, what the user gives, and words of the message.
 ASKED: list[tuple[dict[str, Any], str, dict[str, Any], str]] = [
-    (
-        {"text": "Soup.", "a": 1, "b": 2},
-        "a.jsonl",
-        {},
-        r"a.jsonl: name .* --label; .*text \('Soup.'",
-    ),
-    (
-        TABLE,
-        "a.csv",
-        {},
-        "of the texts with --text, or give --no-header .* are Dull. .'Fine.'., bad",
-    ),
+    ({"text": "Soup.", "a": 1}, "a.jsonl", {}, "a.jsonl: name .* --label; there are text, a"),
+    (TABLE, "a.csv", {}, "of the texts with --text, or give --no-header .* are Dull., bad"),
     ({"text": "Soup."}, "a.csv", {"label": "tex"}, "no column tex; did you mean 'text'"),
     ({"text": "Soup."}, "a.csv", {"texts": ["body"]}, "no column body; there are text"),
 ]
@@ -103,9 +98,9 @@ def test_json_has_tags_in_the_field_with_a_list(row: dict, expected: Any, tmp_pa
     [
         ("in.conllu", "1\tRain" + "\t_" * 8, "pos", "has no column pos; did you mean '"),
         ("in.txt", "Rain\n", None, "has one column: expected a word and its tag"),
-        ("in.txt", "Rain N\n", "pos", "has no column pos; there are word, tag"),
+        ("in.txt", "Rain N\n", "pos", "the columns must have 'pos' exactly once"),
         ("in.txt", "\n", None, "has no token"),
-        ("in.jsonl", '{"text": "Rain"}\n', None, "has no field with a list of tags or spans"),
+        ("in.jsonl", '{"text": "Rain"}\n', None, "has no list of tags or spans in a field"),
     ],
 )
 def test_a_file_without_such_tags_is_refused(

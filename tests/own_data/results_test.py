@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.own_data.results import baseline, folds_line, train_folds
-from elmo_tasks.readers.classify import ClassifyReader
-from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.own_data.results import folds_line, train_folds
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = str(ROOT / "fixtures" / "classify.csv")
@@ -83,55 +81,3 @@ def test_the_mean_and_the_deviation_are_said() -> None:
     line = folds_line("accuracy", [0.7, 0.8, 0.9])
 
     assert line == "accuracy in 3 folds: 80.0 ± 10.0 (70.0, 80.0, 90.0)"
-
-
-def baseline_of(folder: Path, reader: Any, train: list[Any], dev: list[Any]) -> tuple[float, str]:
-    for name, values in (("train", train), ("dev", dev)):
-        text = "".join(json.dumps(value) + "\n" for value in values)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    return baseline(reader, folder / "train.jsonl", folder / "dev.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("train", "dev", "separator", "expected"),
-    [
-        ("aab", "abba", None, 2 / 4),
-        # 2 of 3 texts have a; of 4 labels, a is 2: F1 = 2 * 2 / (3 + 4).
-        (["a;b", "a"], ["a", "b", "a;c"], ";", 4 / 7),
-    ],
-)
-def test_texts_have_the_most_frequent_label(
-    train: Any, dev: Any, separator: str | None, expected: float, tmp_path: Path
-) -> None:
-    rows = [[{"text": "Soup", "label": label} for label in labels] for labels in (train, dev)]
-
-    score, always = baseline_of(tmp_path, ClassifyReader(separator=separator), *rows)
-
-    assert score == pytest.approx(expected) and "'a'" in always
-
-
-@pytest.mark.parametrize(
-    ("train", "dev", "spans", "expected"),
-    [
-        # V, D, and twice V or D, which are as frequent; V comes first.
-        (2 * ["saw/V saw/N saw/V a/D x/D"], ["saw/V a/D b/V c/N"], False, 3 / 4),
-        # Predicted are New York, and York alone; one of two is right, and one of two is found. The
-        # unknown words are O, as most words.
-        (
-            ["New/B-LOC York/L-LOC is/O old/O"],
-            ["New/B-LOC York/L-LOC is/O new/O", "Old/B-LOC York/L-LOC sleeps/O"],
-            True,
-            1 / 2,
-        ),
-    ],
-)
-def test_words_have_their_most_frequent_tag_and_spans_are_counted_whole(
-    train: list[str], dev: list[str], spans: bool, expected: float, tmp_path: Path
-) -> None:
-    def tagged(sentence: str) -> dict[str, Any]:
-        return dict(zip(("tokens", "tags"), zip(*(each.split("/") for each in sentence.split()))))
-
-    reader = TagReader(column="tags", spans=spans)
-    rows = [list(map(tagged, sentences)) for sentences in (train, dev)]
-
-    assert baseline_of(tmp_path, reader, *rows)[0] == expected

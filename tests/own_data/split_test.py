@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.own_data.split import Example, read_examples, split, written
+from elmo_tasks.own_data.split import Example, read_examples, split
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
 
@@ -37,7 +37,8 @@ def test_the_seed_alone_decides() -> None:
 def test_rows_of_a_table_become_json_that_the_reader_reads(tmp_path: Path) -> None:
     reader = ClassifyReader()
     examples = list(read_examples(reader, FIXTURES / "classify.csv"))
-    (tmp_path / "all.jsonl").write_text(written(examples), encoding="utf-8")
+    lines = "".join(example.lines for example in examples)
+    (tmp_path / "all.jsonl").write_text(lines, encoding="utf-8")
 
     words = [
         [[token.text for token in each["tokens"]], each["label"].label]
@@ -54,8 +55,8 @@ def test_sentences_stay_as_they_are(name: str, tmp_path: Path) -> None:
     reader = TagReader(
         column="upos" if name == "tag.conllu" else "tag", columns=["word", "a", "b", "tag"]
     )
-    examples = list(read_examples(reader, FIXTURES / name))
-    (tmp_path / name).write_text(written(examples), encoding="utf-8")
+    lines = "".join(example.lines for example in read_examples(reader, FIXTURES / name))
+    (tmp_path / name).write_text(lines, encoding="utf-8")
 
     before, after = (
         [(each.words, each.tags) for each in reader.sentences(path)]

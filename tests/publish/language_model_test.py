@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-import torch
 from allennlp.models import load_archive
 
 from elmo_tasks import ElmoEncoder, LanguageModel
@@ -34,10 +33,7 @@ def test_a_published_language_model_scores_as_the_trained_one(
     assert found.num_unknown == exact.num_unknown
     assert published.num_words == trained.softmax.num_classes - 1
     names = {path.name for path in (tmp_path / "published").iterdir()}
-    assert names == {
-        *("options.json", "weights.hdf5", "softmax.safetensors", "softmax_words.txt"),
-        "MODEL_CARD.md",
-    }
+    assert names == {*("options.json", "weights.hdf5", "softmax.safetensors", "softmax_words.txt")}
     # The folder is that of a biLM, too.
     encoder = ElmoEncoder.from_pretrained(tmp_path / "published")
     assert encoder(["the dog"])["elmo"].shape[:2] == (1, 2)
@@ -76,23 +72,6 @@ def test_words_may_be_bounded(archive: Path, tmp_path: Path, capsys: pytest.Capt
     assert found.num_unknown == expected.num_unknown
 
 
-def test_the_weights_of_a_checkpoint_may_be_published(archive: Path, tmp_path: Path) -> None:
-    state = torch.load(archive.parent / "best.th", weights_only=True)
-    state["softmax.bias"] = torch.zeros_like(state["softmax.bias"])
-    torch.save(state, tmp_path / "checkpoint.th")
-
-    publish(archive.parent, tmp_path / "lm", weights_file=str(tmp_path / "checkpoint.th"))
-
-    assert not LanguageModel.from_pretrained(tmp_path / "lm").softmax.bias.any()
-
-
-def test_a_language_model_is_replaced_only_by_force(archive: Path, tmp_path: Path) -> None:
-    publish(archive, tmp_path)
-
-    with pytest.raises(ConfigurationError, match="softmax.safetensors would be overwritten"):
-        publish(archive, tmp_path)
+def test_a_language_model_has_its_own_bilm(archive: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="written with its own biLM"):
-        publish(archive, tmp_path, bilm="base", force=True)
-
-    assert publish(archive, tmp_path, max_words=4, force=True).num_words == 4
-    assert len(LanguageModel.from_pretrained(tmp_path).softmax.words) == 5
+        publish(archive, tmp_path, bilm="base")

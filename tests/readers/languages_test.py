@@ -18,7 +18,7 @@ from tests.helpers.language_models import random_bilm, random_model, written_mod
 from tests.helpers.languages import CUT_THAI, TEXTS
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
-FILES = ["--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1]]
+FILES = ["--options", FIXTURE_FILES[0], "--weights", FIXTURE_FILES[1]]
 
 
 @pytest.mark.parametrize("language", TEXTS)

@@ -42,11 +42,12 @@ class ScoreSettings(NamedTuple):
     sums: bool = False
 
     def header(self) -> str:
+        """Returns the names of the columns."""
         return "\t".join(SUMS if self.sums else COLUMNS) + "\n"
 
     def lines(self, index: int, score: Score) -> str:
         rows = [_sums(index, score)] if self.sums else _tokens(index, score)
-        return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+        return "".join("\t".join(map(_text, row)) + "\n" for row in rows)
 
 
 def scores_of(
@@ -77,7 +78,7 @@ def scores_in_processes(
     num_processes: int,
 ) -> Iterator[Score]:
     """Yields what `scores_of` yields."""
-    before: deque[list[str]] = deque(maxlen=settings.context)
+    before = deque[list[str]](maxlen=settings.context)
 
     def groups() -> Iterator[tuple[list[list[str]], list[list[str]]]]:
         for group in windows(sentences):
@@ -99,13 +100,13 @@ def _scores_of_group(
 
 
 def _tokens(index: int, score: Score) -> Iterator[tuple[object, ...]]:
-    known = ("true" if known else "false" for known in score.known)
-    rows = zip(score.tokens, known, _bits(score.forward), _bits(score.backward))
-    return ((index, position, *row) for position, row in enumerate(rows))
+    rows = zip(score.tokens, score.known, _bits(score.forward), _bits(score.backward))
+    for position, row in enumerate(rows):
+        yield index, position, *row
 
 
-def _sums(index: int, score: Score) -> list[float]:
-    numbers: list[float] = [index, len(score.tokens), len(score.known) - sum(score.known)]
+def _sums(index: int, score: Score) -> list[object]:
+    numbers: list[object] = [index, len(score.tokens), len(score.known) - sum(score.known)]
     for log_prob in (score.forward_sum, score.backward_sum):
         bits = -log_prob / math.log(2)
         # The boundary at the end is predicted, too.
@@ -116,3 +117,7 @@ def _sums(index: int, score: Score) -> list[float]:
 
 def _bits(log_probs) -> list[float]:
     return [round(each, 4) for each in (-log_probs / math.log(2)).tolist()]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
