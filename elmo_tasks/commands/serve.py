@@ -4,21 +4,18 @@ Show models in the browser, and answer requests for their predictions.
 Start a page in the browser with a tab for each model, where one types a text and sees the answer,
 and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models,
 and how likely words are, if the biLM has its softmax. The same answers can be had as JSON (`POST
-/predict/NAME`); /docs lists all addresses. The server works without a network. By default only this
-machine can reach it.
+/predict/NAME`). The server works without a network. By default only this machine can reach it.
 
 examples:
   elmo-tasks serve
   elmo-tasks serve runs/sst/both/model.tar.gz
   elmo-tasks serve sentiment=runs/sst/both entities=runs/ner/input --port 0
-  elmo-tasks serve runs/sst/both --data data/sst/dev.txt
   curl http://127.0.0.1:8000/predict/sst -d '{"sentence": "A moving film."}'
 """
 
 import argparse
 
 from elmo_tasks.commands.options import MODELS, add_bilm, add_count, add_shared, open_from_args
-from elmo_tasks.common.errors import ConfigurationError
 
 # The models of the package, by their score on dev.
 _STRENGTH = ("ner", "snli", "squad", "srl", "coref", "sst")
@@ -33,14 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model.tar.gz or the folder of a training, or the name of a model of the package: "
         f"{MODELS} (default: all of them); it is named after its path, less the folders that all "
         "models share",
-    )
-    add(
-        "--data",
-        metavar="[NAME=]FILE",
-        nargs="+",
-        default=[],
-        help="data in the format of the model NAME, whose errors on it the tab Errors shows; "
-        "NAME may be left out if there is one model",
     )
     add(
         "--host",
@@ -61,8 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.archive_names import name_archives
-    from elmo_tasks.analysis.errors.read_cases import read_cases
-    from elmo_tasks.analysis.errors.report import error_report
     from elmo_tasks.archives.known_models import KNOWN_MODELS
     from elmo_tasks.archives.open_archive import open_archive
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
@@ -82,19 +69,14 @@ def run(args: argparse.Namespace) -> None:
         known = sorted(KNOWN_MODELS, key=lambda name: (*_STRENGTH, name).index(name))
         chosen = {name: KNOWN_MODELS[name] for name in known}
         named = name_archives(args.models) if args.models else chosen
-        files = data_of_models(args.data, list(named))
-        archives = {name: open_archive(path) for name, path in named.items()}
-        reports = [
-            error_report(name, file, read_cases(archives[name], file)) for name, file in files
-        ]
-        models = [ServedModel(name, archive) for name, archive in archives.items()]
+        models = [ServedModel(name, open_archive(path)) for name, path in named.items()]
         opened = open_from_args(args)
         layers = SentenceLayers(opened.bilm)
         language_model = None
         if not args.weights and has_softmax(opened.name):
             language_model = LanguageModel.from_pretrained(opened.name)
         app = make_app(
-            models, layers, opened.name, args.host, limits, reports, language_model, args.language
+            models, layers, opened.name, args.host, limits, language_model, args.language
         )
         if not is_loopback(listening):
             print(
@@ -103,23 +85,3 @@ def run(args: argparse.Namespace) -> None:
             )
         print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
         serve(make_server(app, limits), listening)
-
-
-def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
-    """
-    Returns the name of a model and a file for each argument `[NAME=]FILE`. Raises
-    `ConfigurationError` if it is not clear which model a file belongs to.
-    """
-    pairs = []
-    for argument in arguments:
-        name, separator, file = argument.partition("=")
-        if separator and name in names:
-            pairs.append((name, file))
-        elif len(names) == 1:
-            pairs.append((names[0], argument))
-        else:
-            known = ", ".join(names) or "(none)"
-            raise ConfigurationError(
-                f"--data {argument}: give NAME=FILE with the name of a model: {known}"
-            )
-    return pairs
