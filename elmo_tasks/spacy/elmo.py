@@ -8,7 +8,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, check_spelling
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.spacy.pipes import BatchedPipe, of_docs
 from elmo_tasks.spacy.vectors import use_elmo
@@ -40,11 +40,6 @@ class ElmoComponent(BatchedPipe):
         no trained mix; `concat` for all layers side by side; `last`; or the index of one layer, 0
         for the token layer.
     device (default `'cpu'`): The device that the biLM runs on.
-
-    # Raises
-
-    `ConfigurationError`: The name looks like the misspelt name of a biLM. Other names are looked up
-        at first use.
     """
 
     def __init__(
@@ -57,7 +52,6 @@ class ElmoComponent(BatchedPipe):
         device: str = "cpu",
     ) -> None:
         super().__init__(name)
-        check_spelling(bilm)
         self.bilm = bilm
         self.place = place
         self.layers = layers

@@ -5,7 +5,6 @@ import numpy
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import DocBin
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.common.errors import ConfigurationError
@@ -45,13 +44,6 @@ def test_vectors_are_those_of_the_encoder_sentence_by_sentence(
     assert_close(doc._.elmo[:6], first)
     assert_close(doc._.elmo[[6, 8, 9, 10]], second[:4])
     assert not doc._.elmo[[7, 11]].any()
-
-
-def test_layers_side_by_side_are_vectors_too() -> None:
-    doc = pipeline(layers="concat")(TEXTS[0])
-
-    assert doc._.elmo.shape == (12, 96)
-    assert_close(doc._.elmo[:, 64:], pipeline(layers="last")(TEXTS[0])._.elmo)
 
 
 def test_a_doc_without_sentence_boundaries_is_one_sentence() -> None:
@@ -125,15 +117,6 @@ def test_a_saved_pipeline_needs_no_other_file(tmp_path: Path) -> None:
     assert_close(from_bytes(TEXTS[0])._.elmo, expected)
 
 
-def test_vectors_are_kept_in_a_doc_bin_with_user_data() -> None:
-    doc = pipeline()(TEXTS[0])
-
-    data = DocBin(docs=[doc], store_user_data=True).to_bytes()
-    (read,) = DocBin().from_bytes(data).get_docs(doc.vocab)
-
-    assert numpy.array_equal(read._.elmo, doc._.elmo)
-
-
 def test_an_unknown_bilm_is_refused_at_first_use_by_the_handler_of_the_pipeline() -> None:
     nlp = pipeline(bilm="our-own-model")
     errors = []
@@ -144,14 +127,3 @@ def test_an_unknown_bilm_is_refused_at_first_use_by_the_handler_of_the_pipeline(
     ((name, num_docs, error),) = errors
     assert (name, num_docs) == ("elmo", 2) and isinstance(error, ConfigurationError)
     assert "no biLM is known as 'our-own-model'" in str(error)
-
-
-def test_a_name_that_is_nearly_that_of_a_biLM_is_refused_at_once() -> None:
-    nlp = spacy.blank("en")
-
-    with pytest.raises(
-        ConfigurationError, match="no biLM is known as 'bas'; .*did you mean 'base'"
-    ):
-        nlp.add_pipe("elmo", config={"bilm": "bas"})
-    # A folder of the machine that saved the pipeline.
-    nlp.add_pipe("elmo", config={"bilm": "our-own-model"})

@@ -9,7 +9,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
-from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
+from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.common.unpacking import unpacked
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
@@ -120,15 +120,6 @@ def has_bilm(folder: str) -> bool:
 def is_name(name: str) -> bool:
     """Returns whether this is the name of a biLM or repository, and not a path or address."""
     return name in KNOWN_BILMS or is_hub_name(name)
-
-
-def check_spelling(name: str) -> None:
-    """
-    Raises `ConfigurationError` if a name looks like the misspelt name of a biLM. Any other name may
-    be a folder on another machine.
-    """
-    if did_you_mean(name, KNOWN_BILMS):
-        _check_is_known(name)
 
 
 def _check_is_known(name: str) -> None:
