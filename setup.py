@@ -188,7 +188,7 @@ if __name__ == "__main__":
             "parquet": ["pyarrow>=26"],
             "plots": ["matplotlib>=3.8"],
             "ray": ["ray[data]>=2.60", "pyarrow>=26"],
-            "serve": ["fastapi>=0.115", "fastapi-offline>=1.7", "uvicorn>=0.30"],
+            "serve": ["starlette>=0.40", "uvicorn>=0.30"],
             "sklearn": ["scikit-learn>=1.3"],
             "spacy": ["spacy>=3.8,<4"],
         },

@@ -44,13 +44,12 @@ INTERRUPTED = 130
 # Packages that only some commands need, by the modules that these import.
 _EXTRAS = {
     "_jsonnet": "jsonnet",
-    "fastapi": "'elmo-tasks[serve]'",
-    "fastapi_offline": "'elmo-tasks[serve]'",
     "matplotlib": "matplotlib",
     "onnx": "onnx",
     "pyarrow": "pyarrow",
     "ray": "'ray[data]'",
     "sklearn": "scikit-learn",
+    "starlette": "'elmo-tasks[serve]'",
     "uvicorn": "'elmo-tasks[serve]'",
 }
 

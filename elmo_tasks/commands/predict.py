@@ -10,7 +10,7 @@ JSON. Empty lines, and rows of a table without a text, have no answer.
 examples:
   echo "A warm, funny film." | elmo-tasks predict sst -
   elmo-tasks predict runs/reviews new.csv --column review --jsonl
-  elmo-tasks predict ner in.jsonl --predictor-args '{"top_k": 3}'
+  elmo-tasks predict runs/ner/input data/conll2003/eng.testb --use-dataset-reader
 """
 
 import argparse
@@ -28,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = "the name of the input, such as sentence, or text"
     add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")
     add("--no-header", action="store_true", help="the columns of a table are named 1, 2, ...")
-    add("--split", action="store_true", help="cut lines, or fields of a table, into sentences")
     add_count(parser, "--batch-size", 1, "inputs in a batch")
     add("--predictor", metavar="NAME", help="a predictor other than the model's own")
     add("--predictor-args", metavar="JSON", default="", help="parameters of the predictor")

@@ -4,22 +4,18 @@ Show models in the browser, and answer requests for their predictions.
 Start a page in the browser with a tab for each model, where one types a text and sees the answer,
 and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models,
 and how likely words are, if the biLM has its softmax. The same answers can be had as JSON (`POST
-/predict/NAME`); /docs lists all addresses. The server works without a network. By default only this
-machine can reach it.
+/predict/NAME`). The server works without a network. By default only this machine can reach it.
 
 examples:
   elmo-tasks serve
   elmo-tasks serve runs/sst/both/model.tar.gz
   elmo-tasks serve sentiment=runs/sst/both entities=runs/ner/input --port 0
-  elmo-tasks serve sst=runs/sst/both --data sst=data/sst/dev.txt
   curl http://127.0.0.1:8000/predict/sst -d '{"sentence": "A moving film."}'
 """
 
 import argparse
 
 from elmo_tasks.commands.options import MODELS, add_bilm, add_shared, open_from_args
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import listed
 
 # The models of the package, the one with the best score on dev first: the page opens with it.
 _MODELS = ("ner", "snli", "squad", "srl", "coref", "sst")
@@ -34,13 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model.tar.gz or the folder of a training, or the name of a model of the package: "
         f"{MODELS} (default: all of them); it is named after its path, less the folders that all "
         "models share",
-    )
-    add(
-        "--data",
-        metavar="NAME=FILE",
-        nargs="+",
-        default=[],
-        help="data in the format of the model NAME, whose errors on it the tab Errors shows",
     )
     add(
         "--host",
@@ -60,8 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.archive_names import name_archives
-    from elmo_tasks.analysis.errors.read_cases import read_cases
-    from elmo_tasks.analysis.errors.report import error_report
     from elmo_tasks.archives.open_archive import open_archive
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
     from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax
@@ -77,23 +64,14 @@ def run(args: argparse.Namespace) -> None:
     limits = Limits()
     with listen(args.host, args.port) as listening:
         named = name_archives(args.models or _MODELS)
-        files = [argument.partition("=")[::2] for argument in args.data]
-        if unknown := [f"{name}={file}" for name, file in files if name not in named]:
-            raise ConfigurationError(
-                f"--data {unknown[0]}: give NAME=FILE with the name of a model: {listed(named)}"
-            )
-        archives = {name: open_archive(path) for name, path in named.items()}
-        reports = [
-            error_report(name, file, read_cases(archives[name], file)) for name, file in files
-        ]
-        models = [ServedModel(name, archive) for name, archive in archives.items()]
+        models = [ServedModel(name, open_archive(path)) for name, path in named.items()]
         opened = open_from_args(args)
         layers = SentenceLayers(opened.bilm)
         language_model = None
         if not args.weights and has_softmax(opened.name):
             language_model = LanguageModel.from_pretrained(opened.name)
         app = make_app(
-            models, layers, opened.name, args.host, limits, reports, language_model, args.language
+            models, layers, opened.name, args.host, limits, language_model, args.language
         )
         if not is_loopback(listening):
             print(

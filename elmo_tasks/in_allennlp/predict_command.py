@@ -16,9 +16,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.in_allennlp.config_names import configs_by_name
-from elmo_tasks.predictors.answers import one_line
-from elmo_tasks.predictors.text_inputs import read_inputs
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_inputs import Inputs, read_inputs
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 
 @configs_by_name()
@@ -38,7 +37,8 @@ def predict(args: argparse.Namespace) -> None:
         outputs = chain.from_iterable(map(predictor.predict_batch_instance, groups))
         answers: Iterator[str] = map(predictor.dump_line, outputs)
     else:
-        answers = answers_to_file(predictor, args.input_file, args.batch_size, not args.no_header)
+        inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
+        answers = answers_to(inputs, predictor, args.batch_size, args.jsonl)
     with open(args.output, "w", encoding="utf-8") if args.output else nullcontext() as output:
         for answer in answers:
             if not args.silent:
@@ -55,29 +55,18 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         settings = None
     if not isinstance(settings, dict):
         raise ConfigurationError(
-            "--predictor-args must be a JSON object, such as '{\"top_k\": 3}', not "
-            f"{args.predictor_args!r:.80}"
+            f"--predictor-args must be a JSON object, not {args.predictor_args!r:.80}"
         )
-    if args.jsonl:
-        settings["format"] = "json"
-    if args.column is not None:
-        settings["column"] = args.column
-    if args.split:
-        settings["split"] = True
     return settings
 
 
-def answers_to_file(
-    predictor: Predictor, path: str, batch_size: int = 1, header: bool = True
+def answers_to(
+    inputs: Inputs, predictor: Predictor, batch_size: int = 1, as_json: bool = False
 ) -> Iterator[str]:
     """
-    Yields the answer to each input of a file (see `read_inputs`), with its line end. Raises
-    `ValueError` if the file has no input.
+    Yields the answer to each input of a file, with its line end: text for people if the inputs are
+    not JSON, unless `as_json`. Raises `ValueError` if the file has no input.
     """
-    inputs = read_inputs(path, predictor, header)
-    is_ours = isinstance(predictor, TextPredictor)
-    if is_ours and predictor.format is None:
-        predictor.format = "json" if inputs.are_json else "text"
     is_empty = True
     for group in groups_of(inputs.records, batch_size):
         is_empty = False
@@ -89,9 +78,10 @@ def answers_to_file(
             else:
                 answers = predictor.predict_batch_json(asked)
             lines = list(map(predictor.dump_line, answers))
-        for each, line in zip(group, lines, strict=True):
-            if is_ours and predictor.format == "text":
-                line = _with_fields(line, predictor.further_fields(each.values))
+        for each, answer, line in zip(group, answers, lines, strict=True):
+            if isinstance(predictor, TextPredictor) and not (inputs.are_json or as_json):
+                text, fields = predictor.dump_text(answer), predictor.further_fields(each.values)
+                line = _with_fields(text, fields)
             yield line
     if is_empty:
         raise ValueError(

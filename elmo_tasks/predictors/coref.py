@@ -1,24 +1,14 @@
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
-from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.json_text import check_characters
-from elmo_tasks.predictors.answers import one_line
-from elmo_tasks.predictors.inputs import Text, are_words
-from elmo_tasks.predictors.text_predictor import Task, TextPredictor
+from elmo_tasks.predictors.inputs import Text, are_words, check_texts
+from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 from elmo_tasks.readers.spacy_pipeline import split_sentences
 from elmo_tasks.readers.tokenizers import tokens_of
-
-
-class _Document(NamedTuple):
-    """The text of a document, and the tokens of its sentences with their offsets in the text."""
-
-    text: str
-    sentences: list[list[Token]]
 
 
 @Predictor.register("elmo_coref")
@@ -26,8 +16,8 @@ class CorefPredictor(TextPredictor):
     """
     Finds the mentions in a document that refer to the same thing. An input is
     `{"document": "..."}`, raw text that spaCy's rules cut, or `{"sentences": [["...", ...], ...]}`,
-    the tokens of each sentence. Both may have a `"genre"` of the training data. `"sentences"` may
-    come with `"speakers"`, the speaker of each; by default all have the same speaker.
+    the tokens of each sentence. Both may have a `"genre"` of the training data and `"speakers"`,
+    the speaker of each sentence; by default all have the same speaker.
 
     An answer has `document` (the text), `sentences` (their tokens) and `clusters` of two mentions
     or more. A mention has a span (see `Text.span`), the index of its `sentence`, an `antecedent`
@@ -49,10 +39,6 @@ class CorefPredictor(TextPredictor):
                 "so she took him home."
             },
             {
-                "document": "The mayor of Vellmar has resigned. He told the town council that it "
-                "had never listened to him."
-            },
-            {
                 "document": "The sisters opened a bakery in 1911. They sold it to their cousin, "
                 "who never baked."
             },
@@ -70,18 +56,18 @@ class CorefPredictor(TextPredictor):
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         metadata = instance["metadata"].metadata
+        sentences = [list(each) for each in metadata["sentences"]]
         # Documents that the reader read from a file have sentences, but no raw text.
-        document = metadata.get("document") or _joined(metadata["sentences"])
-        indices = [index for index, each in enumerate(document.sentences) for _ in each]
-        text = Text(document.text, [token for each in document.sentences for token in each])
+        document = metadata.get("document") or Text.of_words(chain.from_iterable(sentences))
+        indices = [index for index, each in enumerate(sentences) for _ in each]
         return {
             "document": document.text,
-            "sentences": [[token.text for token in each] for each in document.sentences],
+            "sentences": sentences,
             "clusters": [
                 [
                     {
                         "sentence": indices[mention.start],
-                        **text.span(mention.start, mention.end),
+                        **document.span(mention.start, mention.end),
                         "antecedent": mention.antecedent,
                         "probability": mention.probability,
                     }
@@ -92,58 +78,41 @@ class CorefPredictor(TextPredictor):
         }
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        document = self._document(json_dict)
+        document, sentences = self._document(json_dict)
         genre = json_dict.get("genre")
         if genre is not None and not isinstance(genre, str):
             raise ValueError(f"genre must be text, but is {genre!r:.200}")
         instance = self._dataset_reader.text_to_instance(
-            [[token.ensure_text() for token in each] for each in document.sentences],
-            _speakers(json_dict, document.sentences),
-            genre,
+            sentences, _speakers(json_dict, sentences), genre
         )
         instance["metadata"].metadata["document"] = document
         return instance
 
-    def _document(self, inputs: Any) -> _Document:
-        match inputs:
-            case {"document": str(text), **others} if others.keys().isdisjoint(
-                ("sentences", "speakers")
-            ):
-                check_characters(text)
-                sentences = split_sentences(text, self._dataset_reader.language)
-                document = _Document(text, list(map(tokens_of, sentences)))
-            case {"sentences": [*sentences], **others} if "document" not in others and all(
-                sentence and are_words(sentence) for sentence in sentences
-            ):
-                document = _joined(sentences)
-                check_characters(document.text)
-            case _:
-                raise ValueError(
-                    'expected {"document": "raw text"}, optionally with "genre", or {"sentences": '
-                    '[["one", "word", "each"]]}, optionally with "speakers" and "genre", but got '
-                    f"{inputs!r:.200}"
-                )
-        if not document.sentences:
+    def _document(self, inputs: Any) -> tuple[Text, list[list[str]]]:
+        """Returns the text of a document and the words of its sentences."""
+        if not isinstance(inputs, dict) or "sentences" not in inputs:
+            check_texts(inputs, ("document",), ' or {"sentences": [["one", "word", "each"]]}')
+            cut = split_sentences(inputs["document"], self._dataset_reader.language)
+            tokens = list(map(tokens_of, cut))
+            document = Text(inputs["document"], list(chain.from_iterable(tokens)))
+            return document, [[token.ensure_text() for token in each] for each in tokens]
+        words = inputs["sentences"]
+        if not isinstance(words, list) or not all(each and are_words(each) for each in words):
+            raise ValueError(f"sentences must be lists of words, but are {words!r:.200}")
+        if not words:
             raise ValueError("there is no word in the document")
-        return document
+        return Text.of_words(chain.from_iterable(words)), words
 
 
-def _joined(sentences: Sequence[Sequence[str]]) -> _Document:
-    text = Text.of_words(word for sentence in sentences for word in sentence)
-    tokens = iter(text.tokens)
-    return _Document(text.text, [[next(tokens) for _ in each] for each in sentences])
-
-
-def _speakers(inputs: JsonDict, sentences: list[list[Token]]) -> list[str] | None:
+def _speakers(inputs: JsonDict, sentences: list[list[str]]) -> list[str] | None:
     """Returns the speaker of each word."""
     speakers = inputs.get("speakers")
     if speakers is None:
         return None
-    if not isinstance(speakers, list) or not all(isinstance(each, str) for each in speakers):
-        raise ValueError(f"speakers must be a list of names, but is {speakers!r:.200}")
-    if len(speakers) != len(sentences):
+    names = speakers if isinstance(speakers, list) else []
+    if len(names) != len(sentences) or not all(isinstance(each, str) for each in names):
         raise ValueError(
-            f"there are {len(speakers)} speakers, but {len(sentences)} sentences; expected a "
-            "speaker for each sentence"
+            f"speakers must be a list of {len(sentences)} names, one for each sentence, but is "
+            f"{speakers!r:.200}"
         )
     return [speaker for speaker, sentence in zip(speakers, sentences) for _ in sentence]

@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 from allennlp.common.util import JsonDict
 from allennlp.data.tokenizers import Token
 
-from elmo_tasks.common.json_text import check_characters
-
 
 class Text(NamedTuple):
     """A text that a user asks about, and its tokens with their offsets."""
@@ -60,7 +58,6 @@ def given_words(inputs: Any) -> list[str] | None:
     words = inputs["tokens"]
     if not are_words(words):
         raise ValueError(f"tokens must be a list of words, but is {words!r:.200}")
-    check_characters(" ".join(words))
     return words
 
 
@@ -78,6 +75,5 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
         expected = ", ".join(f'"{name}": "raw text"' for name in names)
         raise ValueError(f"expected {{{expected}}}{alternative}, but got {inputs!r:.200}")
     for name in names:
-        check_characters(inputs[name])
         if not inputs[name].strip():
             raise ValueError(f"there is no word in the {name}")

@@ -8,9 +8,8 @@ from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import sentence_input
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 
 @Predictor.register("elmo_language_model")
@@ -52,14 +51,14 @@ class LanguageModelPredictor(TextPredictor):
         return LanguageModel(self._model.bilm, softmax_of(self._model))
 
     def _answers(self, sentences: list[list[str]]) -> list[JsonDict]:
-        return list(map(_answer, sentences, self._language_model.score(sentences)))
+        return list(map(_answer, self._language_model.score(sentences)))
 
 
-def _answer(words: list[str], score: Score) -> JsonDict:
+def _answer(score: Score) -> JsonDict:
     perplexity = Perplexity()
     perplexity.add(score)
     return {
-        "tokens": words,
+        "tokens": score.tokens,
         "unknown": [not known for known in score.known],
         "forward_log_probs": score.forward.tolist(),
         "end_log_prob": score.end,

@@ -1,16 +1,12 @@
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
-from tqdm import tqdm
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.batches import groups_of
-
-# Seconds before a progress bar appears.
-_PATIENCE = 3
 
 
 class Answer(dict):
@@ -20,12 +16,9 @@ class Answer(dict):
     """
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(
-                f"the answer has no {name}; it has {', '.join(map(str, self))}"
-            ) from None
+        if name not in self:
+            raise AttributeError(f"the answer has no {name}; it has {', '.join(map(str, self))}")
+        return self[name]
 
 
 class LoadedModel:
@@ -35,12 +28,6 @@ class LoadedModel:
         self.predictor = predictor
         # What a predictor of elmo_tasks reads.
         self._names: tuple[str, ...] = getattr(predictor, "input_names", ())
-
-    def __repr__(self) -> str:
-        model = self.predictor._model
-        size = sum(parameter.numel() for parameter in model.parameters())
-        reads = f", reads {' and '.join(self._names)}" if self._names else ""
-        return f"<LoadedModel: {type(model).__name__}, {size:,} parameters{reads}>"
 
     def predict(self, inputs: Any = None, batch_size: int = 32, **texts: Any) -> Any:
         """
@@ -65,15 +52,11 @@ class LoadedModel:
             raise ValueError("give either inputs, or one input by the names of its texts")
         asked = texts if inputs is None else inputs
         if isinstance(asked, str | bytes | Mapping) or not isinstance(asked, Iterable):
-            return next(self._answers([asked], 1))
-        return list(self._answers(asked, batch_size))
-
-    def _answers(self, inputs: Iterable[Any], batch_size: int) -> Iterator[Answer]:
-        asked = [self._json(each) for each in inputs]
-        with tqdm(total=len(asked), delay=_PATIENCE) as progress:
-            for group in groups_of(asked, batch_size):
-                yield from map(_answer, self.predictor.predict_batch_json(group))
-                progress.update(len(group))
+            return _answer(self.predictor.predict_json(self._json(asked)))
+        groups = groups_of(list(map(self._json, asked)), batch_size)
+        return [
+            _answer(each) for group in groups for each in self.predictor.predict_batch_json(group)
+        ]
 
     def _json(self, asked: Any) -> JsonDict:
         names = self._names
@@ -86,7 +69,7 @@ class LoadedModel:
         return dict(asked)
 
 
-def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> LoadedModel:
+def load(model: str | os.PathLike, cuda_device: int = -1) -> LoadedModel:
     """
     Loads a trained model, to use it in Python:
 
@@ -98,15 +81,12 @@ def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> Lo
         of a training, or of `elmo-pack`; or a repository on the Hugging Face hub (see
         `model_path`).
     cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
-    settings: Parameters of the predictor, such as `top_k=3` for named entities.
 
     # Raises
 
-    `ConfigurationError`: There is no such model, its files cannot be used (see SECURITY.md), or its
-        predictor has no such parameter.
+    `ConfigurationError`: There is no such model, or its files cannot be used (see SECURITY.md).
     """
-    archive = open_archive(model, cuda_device)
-    return LoadedModel(Predictor.from_archive(archive, extra_args=settings))
+    return LoadedModel(Predictor.from_archive(open_archive(model, cuda_device)))
 
 
 def _answer(value: Any) -> Any:

@@ -5,11 +5,9 @@ from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.models.srl_tagger import SrlTagger
-from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.inputs import Text, sentence_input
-from elmo_tasks.predictors.text_predictor import Task, TextPredictor
+from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 from elmo_tasks.readers.predicate_field import PredicateWords
 
 
@@ -26,11 +24,6 @@ class SrlPredictor(TextPredictor):
     an answer is the sentence and a line for each predicate, with its roles.
 
     Registered as a `Predictor` with name "elmo_srl".
-
-    # Parameters
-
-    max_tags: The most tags that the inputs of a call may need: for each sentence, tokens times
-        predicates. Inputs that need more raise `ValueError`. By default there is no limit.
     """
 
     other_names = ("tokens", "predicates")
@@ -41,7 +34,6 @@ class SrlPredictor(TextPredictor):
         (
             {"sentence": "The storm broke two windows and frightened the dog."},
             {"sentence": "The baker who lives upstairs gave us bread on Friday."},
-            {"sentence": "Nobody told the children that the train had left."},
         ),
         drawing="roles",
         legend={
@@ -63,19 +55,13 @@ class SrlPredictor(TextPredictor):
             "C-": "a further part of the role",
         },
         compared="roles",
-        # A sentence at this limit takes a few seconds on one core.
-        limits={"max_tags": 20_000},
     )
     # The model reads a sentence once for each predicate.
     max_tokens = 4096
     _model: SrlTagger
 
-    def __init__(
-        self, model: SrlTagger, dataset_reader: DatasetReader, max_tags: int = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, model: SrlTagger, dataset_reader: DatasetReader, **kwargs: Any) -> None:
         super().__init__(model, dataset_reader, **kwargs)
-        check_at_least("max_tags", max_tags)
-        self.max_tags = max_tags
         self._predicate_words = PredicateWords(model.vocab)
 
     def readable(self, answer: JsonDict) -> list[str]:
@@ -90,7 +76,6 @@ class SrlPredictor(TextPredictor):
         reader = self._dataset_reader
         sentences = [sentence_input(each, reader.tokenizer.tokenize) for each in inputs]
         predicates = [self._predicates(*both) for both in zip(inputs, sentences)]
-        self._check_work(sentences, predicates)
         instances = [
             instance
             for sentence, indices in zip(sentences, predicates)
@@ -118,19 +103,7 @@ class SrlPredictor(TextPredictor):
                 f"predicates must be a list of indices of tokens, from 0 to {last}, but is "
                 f"{asked!r} in {inputs!r}"
             )
-        if len(set(asked)) < len(asked):
-            raise ValueError(f"predicates has a token twice: {asked!r} in {inputs!r}")
         return asked
-
-    def _check_work(self, sentences: list[Text], predicates: list[list[int]]) -> None:
-        num_tags = sum(
-            len(sentence.tokens) * len(indices) for sentence, indices in zip(sentences, predicates)
-        )
-        if self.max_tags is not None and num_tags > self.max_tags:
-            raise ValueError(
-                f"tokens times predicates are {num_tags:,}; {self.max_tags:,} are allowed: give "
-                'shorter sentences, or fewer "predicates"'
-            )
 
 
 def _answer(sentence: Text, outputs: list[dict[str, Any]]) -> JsonDict:

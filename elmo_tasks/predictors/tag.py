@@ -4,8 +4,7 @@ from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors.answers import one_line
-from elmo_tasks.predictors.text_predictor import Task, TextPredictor
+from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 from elmo_tasks.readers.label_fields import TagsField
 
 

@@ -1,31 +1,22 @@
-import inspect
+import json
 import sys
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 from allennlp.common.util import JsonDict, sanitize
-from allennlp.data import DatasetReader, Instance
+from allennlp.data import Instance
 from allennlp.data.fields import TextField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import ConfigurationError, check_choice
+from elmo_tasks.common.errors import NOT_FINITE
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
-from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.modules.text_embedder import EmbeddedText
-from elmo_tasks.predictors.answers import as_json, with_fields
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through
-
-FORMATS = ("json", "text")
-
-# A field that is at least this similar to a known field is misspelt, and is no further field:
-# `predicate` is misspelt (0.95 with `predicates`), but `gender` is not (0.73 with `genre`).
-_MISSPELT = 0.9
 
 
 class Task(NamedTuple):
@@ -42,8 +33,6 @@ class Task(NamedTuple):
     compared: What `elmo-tasks errors` compares with the data (see `analysis/errors`).
     classes: The order in which reports show the classes.
     explained: Whether the page shows which words an answer depends on (see `saliency`).
-    details: Arguments of the predictor that make its answers have all that the page draws.
-    limits: Arguments of the predictor that limit its work on a server.
     """
 
     name: str
@@ -55,8 +44,6 @@ class Task(NamedTuple):
     compared: str | None = None
     classes: tuple[str | None, ...] = ()
     explained: bool = False
-    details: dict[str, Any] = {}
-    limits: dict[str, Any] = {}
 
 
 class TextPredictor(Predictor):
@@ -67,19 +54,6 @@ class TextPredictor(Predictor):
 
     An input is a sentence, which the tokenizer of the dataset reader cuts (see `sentence_input`),
     unless a subclass has other `input_names` and its own `_json_to_instance`.
-
-    # Parameters
-
-    frozen (default `True`): Whether the model is put into evaluation mode.
-    format: `json`, or `text` for people. By default `elmo-tasks predict` answers inputs in JSON as
-        JSON, and others as text.
-    column: The column of a table with the texts; by default `text`, or the name of the input.
-    split (default `False`): Whether spaCy's sentencizer cuts a line of plain text, or a field of a
-        table, into sentences. Each sentence then has an answer of its own.
-
-    # Raises
-
-    `ConfigurationError`: The predictor has no such parameter, or the model is of another task.
     """
 
     # The fields with the texts of an input.
@@ -99,38 +73,11 @@ class TextPredictor(Predictor):
     # Whether the model reads the sentences of a text one by one, as rows of a batch.
     reads_documents = False
 
-    def __init__(
-        self,
-        model: Model,
-        dataset_reader: DatasetReader,
-        frozen: bool = True,
-        format: str = None,
-        column: str = None,
-        split: bool = False,
-        **unknown: Any,
-    ) -> None:
-        if unknown:
-            name = next(iter(unknown))
-            inits = (type(self).__init__, TextPredictor.__init__)
-            known = [each for init in inits for each in inspect.signature(init).parameters]
-            raise ConfigurationError(
-                f"{_name(type(self))} has no parameter {name!r}{did_you_mean(name, known)}"
-            )
-        _check_model(type(self), model)
-        super().__init__(model, dataset_reader, frozen)
-        if format is not None:
-            check_choice("format", format, FORMATS)
-        if len(self.input_names) > 1 and (split or column is not None):
-            raise ConfigurationError(
-                f"this model reads the columns {' and '.join(self.input_names)} of a table: leave "
-                "out column and split"
-            )
-        self.format = format
-        self.column = column
-        self.split = split
-
     def load_line(self, line: str) -> JsonDict:
-        return parse_json(line)
+        asked = parse_json(line)
+        if not isinstance(asked, dict):
+            raise ValueError("no JSON object")
+        return asked
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]
@@ -164,15 +111,12 @@ class TextPredictor(Predictor):
             batch = [instances[index] for index in indices]
             for instance in batch:
                 self._dataset_reader.apply_token_indexers(instance)
-            for index, output in zip(indices, self.forward(batch), strict=True):
+            found = self._model.forward_on_instances(batch)
+            for index, output in zip(indices, found, strict=True):
                 # In a batch of one, AllenNLP takes the loss for an output of the instance.
                 output.pop("loss", None)
                 outputs[index] = output
         return outputs
-
-    def forward(self, batch: list[Instance]) -> list[dict[str, Any]]:
-        """Returns the output of the model for each instance of a batch."""
-        return self._model.forward_on_instances(batch)
 
     def get_interpretable_layer(self) -> torch.nn.Module:
         return self._vectors
@@ -189,24 +133,17 @@ class TextPredictor(Predictor):
         return TokenVectors(self._model.text_embedder.words)
 
     def further_fields(self, inputs: JsonDict) -> JsonDict:
-        """
-        Returns the fields of an input that the predictor does not read. Raises `ValueError` for a
-        misspelt field, such as `predicate` for `predicates`.
-        """
+        """Returns the fields of an input that the predictor does not read."""
         names = (*self.input_names, *self.other_names)
-        further = {name: value for name, value in inputs.items() if name not in names}
-        absent = [name for name in self.other_names if name not in inputs]
-        for name in further:
-            if get_close_matches(name, absent, cutoff=_MISSPELT):
-                raise ValueError(f"there is no field {name!r}{did_you_mean(name, absent)}")
-        return further
+        return {name: value for name, value in inputs.items() if name not in names}
 
     def dump_line(self, outputs: JsonDict) -> str:
-        """Returns an answer as a line of JSON or as lines of text, each with its line end."""
-        line = as_json(outputs)
-        if self.format == "text":
-            return "".join(f"{printable(each)}\n" for each in self.readable(outputs))
-        return f"{line}\n"
+        """Returns an answer as a line of JSON, with its line end."""
+        return f"{as_json(outputs)}\n"
+
+    def dump_text(self, answer: JsonDict) -> str:
+        """Returns an answer as lines of text for people, each with its line end."""
+        return "".join(f"{printable(each)}\n" for each in self.readable(answer))
 
     def readable(self, answer: JsonDict) -> list[str]:
         """Formats an answer as lines of text."""
@@ -232,19 +169,24 @@ def predictor_of(model: Model) -> type[TextPredictor] | None:
     return kind if issubclass(kind, TextPredictor) else None
 
 
-def _check_model(kind: type[TextPredictor], model: Model) -> None:
-    own = predictor_of(model)
-    # Somebody's own predictor may read the outputs of any model.
-    if own is None or not _name(kind).startswith("elmo_"):
-        return
-    if not issubclass(kind, own) and not issubclass(own, kind):
-        raise ConfigurationError(
-            f"the predictor {_name(kind)} does not fit the model, which is a "
-            f"{type(model).__name__}: its predictor is {model.default_predictor}"
-        )
+def as_json(answer: JsonDict) -> str:
+    """Returns an answer as JSON. Raises `ValueError` for NaN and infinity, which JSON lacks."""
+    try:
+        return json.dumps(answer, allow_nan=False)
+    except ValueError as error:
+        raise ValueError(f"{NOT_FINITE} ({error})") from error
 
 
-def _name(kind: type[Predictor]) -> str:
-    """Returns the registered name of a predictor, or the name of its class if it has none."""
-    names = [name for name in Predictor.list_available() if Predictor.by_name(name) is kind]
-    return names[0] if names else kind.__name__
+def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
+    """
+    Puts further fields before those of an answer. If the answer has a field of the same name, the
+    further field becomes `input_NAME`.
+    """
+    renamed = {f"input_{name}" if name in answer else name: fields[name] for name in fields}
+    return {**renamed, **answer}
+
+
+def one_line(*parts: Any) -> str:
+    """Returns texts and probabilities on one line, separated by tabs."""
+    texts = [f"{part:.2f}" if isinstance(part, float) else str(part) for part in parts]
+    return "\t".join(" ".join(text.split()) for text in texts)

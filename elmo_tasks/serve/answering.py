@@ -2,9 +2,9 @@ import asyncio
 import time
 from typing import Any, NamedTuple
 
-from fastapi import HTTPException, Request
-from fastapi.responses import JSONResponse, Response
-from starlette.requests import ClientDisconnect
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.serve.worker import Predict, Worker, count_words
@@ -12,24 +12,16 @@ from elmo_tasks.serve.worker import Predict, Worker, count_words
 # The message of an error may quote the input, and is cut to this many characters.
 _MAX_MESSAGE = 2000
 
-# Many clients read no answer before they have sent their whole body. So a body over the limit is
-# read on, up to this many times the limit.
-_PATIENCE = 64
-
 # Nobody reads this. nginx logs 499 for a client that has gone.
 _GONE = Response(status_code=499)
 
 
 class Limits(NamedTuple):
-    """
-    The most bytes and words of a request, the most requests that wait for an answer, and the
-    seconds in which a client must have sent a request.
-    """
+    """The most bytes and words of a request, and the most requests that wait for an answer."""
 
     max_bytes: int = 256 * 1024
     max_words: int = 5000
     max_requests: int = 256
-    seconds: float = 10.0
 
 
 class Answering:
@@ -42,20 +34,15 @@ class Answering:
         self._limits = limits
         self._worker = Worker(limits.max_requests)
 
-    async def __call__(
-        self, request: Request, predict: Predict, max_words: int | None = None
-    ) -> Response:
-        """
-        Returns the response to a request with one input in JSON, or with a list of inputs. They
-        have at most `max_words` words, by default those of the server.
-        """
+    async def __call__(self, request: Request, predict: Predict) -> Response:
+        """Returns the response to a request with one input in JSON, or with a list of inputs."""
         try:
-            return await self._answered(request, predict, max_words or self._limits.max_words)
+            return await self._answered(request, predict)
         except ClientDisconnect:
             return _GONE
 
-    async def _answered(self, request: Request, predict: Predict, max_words: int) -> Response:
-        inputs = await self._inputs(request, max_words)
+    async def _answered(self, request: Request, predict: Predict) -> Response:
+        inputs = self._inputs(await self._body(request))
         several = inputs if isinstance(inputs, list) else [inputs]
         start = time.perf_counter()
         try:
@@ -70,23 +57,19 @@ class Answering:
         response.headers["server-timing"] = f"answer;dur={milliseconds:.1f}"
         return response
 
-    async def _inputs(self, request: Request, max_words: int) -> Any:
-        """Returns the JSON of the body, which may have at most `max_words` words."""
-        try:
-            body = await asyncio.wait_for(self._body(request), self._limits.seconds)
-        except TimeoutError as error:
-            reason = f"the request was not complete after {self._limits.seconds:g} seconds"
-            raise HTTPException(408, reason, {"connection": "close"}) from error
+    def _inputs(self, body: bytes) -> Any:
+        """Returns the JSON of a body, which may have at most `max_words` words."""
         try:
             inputs = parse_json(body)
         except ValueError as error:
             raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
         # Each input takes time, even one that has no word or is refused.
         num_words = max(count_words(inputs), len(inputs) if isinstance(inputs, list) else 1)
-        if num_words > max_words:
+        most = self._limits.max_words
+        if num_words > most:
             raise HTTPException(
                 413,
-                f"the request has {num_words:,} words and punctuation marks; {max_words:,} are "
+                f"the request has {num_words:,} words and punctuation marks; {most:,} are "
                 "allowed, and each input counts as one or more",
             )
         return inputs
@@ -94,12 +77,11 @@ class Answering:
     async def _body(self, request: Request) -> bytes:
         most = self._limits.max_bytes
         body, size = b"", 0
+        # Many clients read no answer before they have sent their whole body.
         async for part in request.stream():
             size += len(part)
             if size <= most:
                 body += part
-            elif size > _PATIENCE * most:
-                break
         if size > most:
             reason = f"the body has more than {most:,} bytes, the most it may have"
             raise HTTPException(413, reason, {"connection": "close"})

@@ -15,10 +15,6 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-# Swagger's page sets styles in its HTML.
-_DOCS_POLICY = _HEADERS["content-security-policy"].replace(
-    "style-src 'self'", "style-src 'self' 'unsafe-inline'"
-)
 
 # A name or address, and a port.
 _HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d*)?", re.IGNORECASE)
@@ -44,10 +40,7 @@ class OwnPageOnly:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(_HEADERS)
-                if scope["path"] == "/docs":
-                    headers["content-security-policy"] = _DOCS_POLICY
+                MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         reason = self._foreign(Headers(scope=scope))

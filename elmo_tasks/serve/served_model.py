@@ -1,36 +1,19 @@
-import re
-
 from allennlp.common.util import JsonDict
 from allennlp.models import Archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.mix import mixes_of
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.text_predictor import Task
 
 
 class ServedModel:
-    """
-    A model of the server and its name in addresses. Raises `ConfigurationError` if the name has
-    other characters than letters, digits and `_ . / -`.
-    """
+    """A model of the server and its name in addresses."""
 
     def __init__(self, name: str, archive: Archive) -> None:
-        if re.fullmatch(r"[\w./-]+", name) is None:
-            raise ConfigurationError(
-                f"a model cannot be named {name!r}: give it as NAME=MODEL, with a name of letters, "
-                "digits and _ . / -"
-            )
         self.name = name
         self.model = archive.model
         self.predictor = Predictor.from_archive(archive)
-        # The predictor whose answers have everything that the page shows. It shares the model.
-        self.detailed = self.predictor
         task: Task | None = getattr(self.predictor, "task", None)
-        if task is not None:
-            kind, reader = type(self.predictor), self.predictor._dataset_reader
-            self.predictor = kind(self.model, reader, **task.limits)
-            self.detailed = kind(self.model, reader, **task.limits, **task.details)
         self.task = task or Task(name, name, "Answers inputs in JSON.")
 
     def describe(self) -> JsonDict:

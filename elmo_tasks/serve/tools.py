@@ -27,7 +27,6 @@ LAYERS = Task(
     (
         {"sentence": "The players play a play in the old theatre."},
         {"sentence": "The bank on the left bank of the river lends money."},
-        {"sentence": "He saw the saw, and she left on the left."},
     ),
     drawing="layers",
 )
@@ -39,7 +38,6 @@ WORDS = Task(
     (
         {"sentence": "The boat left the bank."},
         {"sentence": "The keys to the cabinet is on the table."},
-        {"sentence": "She opened the door and went into the idea."},
     ),
     drawing="words",
 )

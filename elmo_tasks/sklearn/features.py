@@ -1,16 +1,13 @@
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Union
 
 import numpy
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
-from elmo_tasks.common.errors import check_choice
 from elmo_tasks.elmo import ElmoEncoder
 
 # A sentence ends at one of these marks before white space.
@@ -21,21 +18,16 @@ _TOKEN = re.compile(
     r"\d+(?:[.,]\d+)+|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+|[^\w\s]", re.IGNORECASE
 )
 
-POOLINGS = ("mean", "max", "both", "weighted")
-
-# The a in a word's weight a / (a + p), where p is the word's share of the text (Arora et al. 2017).
-_SMOOTHING = 1e-3
-
 
 class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
-    Turns texts into vectors for scikit-learn: the layers of a biLM, or ELMo_k (Peters et al. 2018,
-    equation 1). Vectors are pooled over the tokens of a text.
+    Turns texts into vectors for scikit-learn: the mean of a biLM's layer, or of ELMo_k (Peters et
+    al. 2018, equation 1), over the tokens of a text.
 
         make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression(C=0.01))
 
-    Only the pooling `weighted` has something to fit. A pickle contains the parameters and the
-    fitted values, but not the biLM. Each process opens the biLM once.
+    There is nothing to fit. A pickle contains the parameters, but not the biLM. Each process opens
+    the biLM once.
 
     # Parameters
 
@@ -44,10 +36,6 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     layers (default `'all'`): `all` for an archive's trained mix, or for the mean of all layers if
         there is none; `concat` for all layers side by side; `last`; or the index of one layer, 0
         for the token layer.
-    pooling (default `'mean'`): How the tokens of a text are pooled: `mean`; `max`; `both`, the mean
-        and the maximum side by side; or `weighted`, a mean in which rare words count more. A word's
-        weight is a / (a + p), where p is the share of its lower-case form in the texts of `fit`,
-        and a is 0.001 (Arora et al. 2017, without their removal of a common direction).
     tokenizer: Cuts a sentence into tokens. By default words, numbers, English clitics and
         punctuation marks are tokens.
     device (default `'cpu'`): The device that the biLM runs on.
@@ -59,28 +47,18 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         *,
         place: str | None = None,
         layers: Union[str, int] = "all",
-        pooling: str = "mean",
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         device: str = "cpu",
     ) -> None:
         self.bilm = bilm
         self.place = place
         self.layers = layers
-        self.pooling = pooling
         self.tokenizer = tokenizer
         self.device = device
 
     def fit(self, X: Any, y: Any = None) -> "ElmoFeatures":
-        """
-        Opens the biLM, so that wrong parameters are noticed. If the pooling is `weighted`, counts
-        the words of the texts. Returns this estimator.
-        """
-        self._check()
-        if self.pooling == "weighted":
-            counts = Counter(
-                word.lower() for text in self._texts(X) for sentence in text for word in sentence
-            )
-            self.shares_ = {word: count / counts.total() for word, count in counts.items()}
+        """Opens the biLM, so that wrong parameters are noticed. Returns this estimator."""
+        self._encoder()
         return self
 
     def transform(self, X: Iterable[Union[str, list[str]]]) -> numpy.ndarray:
@@ -96,19 +74,16 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         # Raises
 
         `ConfigurationError`: A parameter cannot be used.
-        `NotFittedError`: The pooling is `weighted`, and `fit` was not called.
         `ValueError`: `X` is one string, a table or a mapping, or contains something other than
-            texts; or the tokenizer returns something other than tokens.
+            texts.
         """
-        encoder = self._check()
-        check_is_fitted(self)
+        encoder = self._encoder()
         texts = self._texts(X)
         vectors = encoder.vectors(sentence for text in texts for sentence in text)
         features = numpy.zeros((len(texts), self._n_features_out), numpy.float32)
         for row, text in zip(features, texts):
             if text:
-                words = [word for sentence in text for word in sentence]
-                row[:] = self._pooled(torch.cat([next(vectors) for _ in text]), words).numpy()
+                row[:] = torch.cat([next(vectors) for _ in text]).mean(dim=0).numpy()
         return features
 
     def _texts(self, X: Any) -> list[list[list[str]]]:
@@ -121,62 +96,34 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"expected an iterable of texts, not a {type(X).__name__}; give one of its "
                 "columns, such as X['text']"
             )
-        return [list(self._sentences(text, index)) for index, text in enumerate(X)]
+        return [self._sentences(text, index) for index, text in enumerate(X)]
 
-    def _pooled(self, vectors: torch.Tensor, words: list[str]) -> torch.Tensor:
-        """Returns the vector of a text from the vectors of its words."""
-        if self.pooling == "weighted":
-            shares = torch.tensor([self.shares_.get(word.lower(), 0.0) for word in words])
-            weights = _SMOOTHING / (_SMOOTHING + shares)
-            return weights @ vectors / weights.sum()
-        pooled = {"mean": vectors.mean(dim=0), "max": vectors.amax(dim=0)}
-        return torch.cat(list(pooled.values())) if self.pooling == "both" else pooled[self.pooling]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = self.pooling == "weighted"
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.pooling != "weighted" or hasattr(self, "shares_")
-
-    @property
-    def _n_features_out(self) -> int:
-        return (2 if self.pooling == "both" else 1) * self._encoder().get_output_dim()
-
-    def _encoder(self) -> ElmoEncoder:
-        return _open(self.bilm, self.place, device=self.device, layers=self.layers)
-
-    def _check(self) -> ElmoEncoder:
-        check_choice("pooling", self.pooling, POOLINGS)
-        return self._encoder()
-
-    def _sentences(self, text: Union[str, list[str]], index: int) -> Iterator[list[str]]:
-        """Yields those sentences of a text that have tokens."""
+    def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
+        """Returns those sentences of a text that have tokens."""
         if isinstance(text, str):
-            sentences = [self._cut(sentence) for sentence in _SENTENCE.split(text)]
+            cut = self.tokenizer or _TOKEN.findall
+            sentences = [list(cut(sentence)) for sentence in _SENTENCE.split(text)]
         elif isinstance(text, list) and all(isinstance(token, str) for token in text):
             sentences = [text]
         else:
             raise ValueError(
                 f"text {index} must be a string or a list of tokens, but is {text!r:.80}"
             )
-        yield from filter(None, sentences)
+        return list(filter(None, sentences))
 
-    def _cut(self, sentence: str) -> list[str]:
-        """Returns the tokens of a sentence."""
-        if self.tokenizer is None:
-            return _TOKEN.findall(sentence)
-        cut = self.tokenizer(sentence)
-        tokens = list(cut) if isinstance(cut, Iterable) else None
-        if tokens is None or isinstance(cut, str) or not all(isinstance(t, str) for t in tokens):
-            raise ValueError(
-                "the tokenizer must return a list of strings, the tokens of a sentence, but "
-                f"returned {cut!r:.80} for {sentence!r:.80}"
-            )
-        return tokens
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._encoder().get_output_dim()
+
+    def _encoder(self) -> ElmoEncoder:
+        return _open(self.bilm, self.place, device=self.device, layers=self.layers)
 
 
 # The clones of an estimator, such as those of a grid search, share a biLM.

@@ -5,8 +5,7 @@ from spacy.tokens import Doc
 
 from elmo_tasks.spacy.pipes import ModelPipe, of_docs
 
-if not Doc.has_extension("elmo_coref"):
-    Doc.set_extension("elmo_coref", default=None)
+Doc.set_extension("elmo_coref", default=None, force=True)
 
 
 @Language.factory("elmo_coref", assigns=["doc._.elmo_coref"])

@@ -3,8 +3,7 @@ from spacy.tokens import Doc, Span
 
 from elmo_tasks.spacy.pipes import ModelPipe, of_docs
 
-if not Span.has_extension("elmo_confidence"):
-    Span.set_extension("elmo_confidence", default=None)
+Span.set_extension("elmo_confidence", default=None, force=True)
 
 
 @Language.factory("elmo_ner", assigns=["doc.ents", "token.ent_iob", "token.ent_type"])

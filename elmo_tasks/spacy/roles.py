@@ -3,8 +3,7 @@ from spacy.tokens import Doc
 
 from elmo_tasks.spacy.pipes import ModelPipe, of_docs
 
-if not Doc.has_extension("elmo_srl"):
-    Doc.set_extension("elmo_srl", default=None)
+Doc.set_extension("elmo_srl", default=None, force=True)
 
 
 @Language.factory("elmo_srl", assigns=["doc._.elmo_srl"])

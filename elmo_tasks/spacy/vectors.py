@@ -3,8 +3,7 @@ from typing import Union
 import numpy
 from spacy.tokens import Doc, Span, Token
 
-if not Doc.has_extension("elmo"):
-    Doc.set_extension("elmo", default=None)
+Doc.set_extension("elmo", default=None, force=True)
 
 _Text = Union[Doc, Span, Token]
 
@@ -57,10 +56,5 @@ def _has_vector(text: _Text) -> bool:
 
 def _similarity(text: _Text, other: _Text) -> float:
     one, two = text.vector, other.vector
-    if one.shape != two.shape:
-        raise ValueError(
-            f"vectors of widths {one.size} and {two.size} cannot be compared; both texts need the "
-            "component elmo with the same biLM"
-        )
     norms = numpy.linalg.norm(one) * numpy.linalg.norm(two)
     return float(one @ two / norms) if norms else 0.0

@@ -9,7 +9,6 @@ import pytest
 import uvicorn
 
 from elmo_tasks.archives.known_models import KNOWN_MODELS
-from elmo_tasks.commands import serve
 from tests.helpers.archives import sst
 from tests.helpers.command_line import allennlp, refusal
 
@@ -31,20 +30,14 @@ def test_the_server_prints_its_address_and_answers_there(
         """Stands for the server's loop, which a signal ends."""
         seen.append(capsys.readouterr().out)
         seen.append(await get(server.config.app, "/health"))
-        seen.append(await get(server.config.app, "/reports"))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(uvicorn.Server, "serve", ask_once)
-    data = "fixtures/sst.txt"
-    command = ["elmo-serve", f"mine={archive}", "--port", 0, "--data", f"mine={data}"]
-    allennlp(*command)
+    allennlp("elmo-serve", f"mine={archive}", "--port", 0)
 
-    printed, health, reports = seen
+    printed, health = seen
     assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/  \(Ctrl-C stops the server\)\n", printed)
     assert health == {"status": "ok", "models": ["mine"]}
-    assert [(each["model"], each["data"], each["num_cases"]) for each in reports] == [
-        ("mine", data, 10)
-    ]
 
 
 def test_without_a_model_the_server_has_those_of_the_package(
@@ -81,13 +74,7 @@ def test_a_port_in_use_is_refused() -> None:
     assert message.endswith("choose another --port, or --port 0 for a free one")
 
 
-def test_mistakes_are_refused_in_a_line(tmp_path: Path) -> None:
-    archive = sst(tmp_path, "baseline")
-
-    name = refusal("elmo-serve", f"a b={archive}", "--port", 0)
+def test_a_wrong_language_is_refused_in_a_line() -> None:
     language = refusal("elmo-serve", "--port", 0, "--language", "xx-wrong")
-    data = refusal("elmo-serve", f"a={archive}", "--port", 0, "--data", "x.txt")
 
     assert language.startswith("elmo-serve: spaCy cannot tokenize language 'xx-wrong'")
-    assert data.startswith("elmo-serve: --data x.txt") and data.endswith("of a model: a")
-    assert name.startswith("elmo-serve: a model cannot be named 'a b': give it as NAME=MODEL")

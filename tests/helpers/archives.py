@@ -99,12 +99,9 @@ def task_model(folder: Path, task: str, variant: str, change: str = "{}") -> Pat
     return make_archive(folder, config)
 
 
-def task_predictor(
-    folder: Path, task: str, variant: str = "baseline", change: str = "{}", **settings: Any
-) -> Any:
+def task_predictor(folder: Path, task: str, variant: str = "baseline", change: str = "{}") -> Any:
     """Makes the predictor of an untrained model of a task (see `task_model`)."""
-    archive = load_archive(task_model(folder, task, variant, change))
-    return Predictor.from_archive(archive, extra_args=settings)
+    return Predictor.from_archive(load_archive(task_model(folder, task, variant, change)))
 
 
 def set_mixes(folder: Path, **values: tuple[list[float], float]) -> None:

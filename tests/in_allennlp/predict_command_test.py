@@ -13,9 +13,8 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.in_allennlp.predict_command import _with_fields
-from elmo_tasks.predictors.answers import one_line
 from elmo_tasks.predictors.text_inputs import read_inputs
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
 
@@ -29,10 +28,9 @@ SENTENCES = ["A film of charm.", "It isn't bad.", "Dull, dull, dull."]
 def say(capsys: pytest.CaptureFixture) -> Any:
     """Returns a function that runs `elmo-tasks predict` and returns what it prints."""
 
-    def run(archive: Path, path: Path | str, *args: object, **settings: Any) -> list[str]:
+    def run(archive: Path, path: Path | str, *args: object) -> list[str]:
         capsys.readouterr()
-        given = ("--predictor-args", json.dumps(settings)) if settings else ()
-        our_command("predict", archive, path, *args, *given)
+        our_command("predict", archive, path, *args)
         return capsys.readouterr().out.splitlines()
 
     return run
@@ -41,9 +39,9 @@ def say(capsys: pytest.CaptureFixture) -> Any:
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
     """The readable answers to the sentences."""
-    predictor = Predictor.from_archive(load_archive(SST), extra_args={"format": "text"})
+    predictor: Any = Predictor.from_archive(load_archive(SST))
     answers = [predictor.predict_json({"sentence": sentence}) for sentence in SENTENCES]
-    return [predictor.dump_line(answer).rstrip("\n") for answer in answers]
+    return [predictor.dump_text(answer).rstrip("\n") for answer in answers]
 
 
 def test_each_line_of_a_text_has_a_readable_answer(
@@ -78,30 +76,30 @@ def test_the_standard_input_is_text_or_json(
 def test_a_table_has_a_column_of_texts(say: Any, tmp_path: Path, lines: list[str]) -> None:
     rows = "".join(f'{k},"{sentence}"\n' for k, sentence in enumerate(SENTENCES))
     for column in ("sentence", "text", "a review"):
-        settings = {"column": column} if column == "a review" else {}
+        chosen = ("--column", column) if column == "a review" else ()
         (tmp_path / "in.csv").write_text(f"id,{column}\n{rows}")
-        said = say(SST, tmp_path / "in.csv", **settings)
+        said = say(SST, tmp_path / "in.csv", *chosen)
         assert said == [f"{line}\tid: {k}" for k, line in enumerate(lines)]
 
     (tmp_path / "in.csv").write_text(rows)
-    said = say(SST, tmp_path / "in.csv", "--no-header", column="2")
+    said = say(SST, tmp_path / "in.csv", "--no-header", "--column", 2)
     assert said == [f"{line}\t1: {k}" for k, line in enumerate(lines)]
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 32])
-def test_the_format_of_answers_may_be_chosen(
+def test_texts_are_answered_in_text_or_in_json(
     say: Any, tmp_path: Path, lines: list[str], batch_size: int
 ) -> None:
     (tmp_path / "in.txt").write_text("\n".join(SENTENCES))
-    (tmp_path / "in.jsonl").write_text("\n".join(json.dumps({"sentence": s}) for s in SENTENCES))
     out = tmp_path / "out"
-    to_file = ("--silent", "--output-file", out, "--batch-size", batch_size)
+    command = (SST, tmp_path / "in.txt", "--silent", "--output-file", out)
 
-    say(SST, tmp_path / "in.txt", *to_file, format="json")
+    say(*command, "--batch-size", batch_size)
+    as_text = out.read_text().splitlines()
+    say(*command, "--batch-size", batch_size, "--jsonl")
     as_json = [json.loads(line) for line in out.read_text().splitlines()]
-    say(SST, tmp_path / "in.jsonl", *to_file, format="text")
 
-    assert out.read_text().splitlines() == lines
+    assert as_text == lines
     assert [answer["label"] for answer in as_json] == [line.split("\t")[0] for line in lines]
 
 
@@ -120,7 +118,7 @@ REFUSED = [
     ("in.json", '[{"sentence": "a"}]', f":1: {EXPECTED_JSON}, but got '[{{"),
     ("in.txt", '{"sentence": "a"}\n\nA film.\n', f":3: {EXPECTED_JSON}, but got 'A fi"),
     ("in.txt", '{"sentence": "a"}\n{"words": "a"}\n', ':2: expected {"sentence": "raw text"}'),
-    ("in.csv", "id,words\n1,a\n", ":1: there is no column sentence or text; choose one of id"),
+    ("in.csv", "id,words\n1,a\n", ":1: there is no column text; there are id, words"),
     ("in.csv", "", " is empty: its first line must name the columns"),
     ("in.csv", "sentence\n", " has no input: expected a line of text or JSON, or a row"),
     ("in.txt", " \n\n", " has no input: expected a line of text or JSON, or a row"),
@@ -157,13 +155,11 @@ def test_rows_without_a_text_are_left_out_and_counted(
     assert "in.csv: rows without a text have no answer: 2, the first in line 2" in caplog.text
 
 
-def test_a_column_or_a_split_that_has_no_use_is_refused(say: Any, tmp_path: Path) -> None:
+def test_a_column_of_what_is_no_table_is_refused(say: Any, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("A film.\n")
 
     with pytest.raises(ValueError, match="in.txt is not a table .* so it has no column review"):
-        say(SST, tmp_path / "in.txt", column="review")
-    with pytest.raises(ValueError, match="format must be json or text, not 'csv'"):
-        say(SST, tmp_path / "in.txt", format="csv")
+        say(SST, tmp_path / "in.txt", "--column", "review")
 
 
 class Pairs(TextPredictor):
@@ -198,8 +194,10 @@ def test_two_texts_are_columns_of_a_table(model: Any, tmp_path: Path) -> None:
         (2, {"premise": "a", "hypothesis": "b", "id": "1"}),
         (3, {"premise": "c", "hypothesis": "d", "id": "2"}),
     ]
+    with pytest.raises(ValueError, match="this model reads the columns premise and hypothesis"):
+        list(read_inputs(str(path), Pairs(model, READER), "id").records)
     path.write_text("id\thypothesis\n1\tb\n")
-    with pytest.raises(ValueError, match="in.tsv:1: expected the columns premise and hypo"):
+    with pytest.raises(ValueError, match="in.tsv:1: there is no column premise; there are id, h"):
         list(read_inputs(str(path), Pairs(model, READER)).records)
 
 
@@ -209,9 +207,6 @@ def test_two_texts_are_not_plain_text(model: Any, tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="in.txt:2: expected JSON or a table .* with premise and"):
         read_inputs(str(path), Pairs(model, READER))
-    for setting in ({"split": True}, {"column": "a"}):
-        with pytest.raises(ValueError, match="leave out column and split"):
-            Pairs(model, READER, **setting)  # type: ignore[arg-type]
 
 
 def test_other_predictors_read_each_line_themselves(model: Any, tmp_path: Path) -> None:
@@ -234,29 +229,9 @@ def test_control_characters_of_further_fields_are_escaped_in_text() -> None:
     assert _with_fields("positive\n", {"id": "\x1b[2J"}) == "positive\tid: \\x1b[2J\n"
 
 
-def test_the_options_of_the_command_set_the_same(
-    say: Any, tmp_path: Path, lines: list[str]
-) -> None:
-    (tmp_path / "in.csv").write_text(f'review\n"{" ".join(SENTENCES)}"\n')
-    (tmp_path / "in.txt").write_text(f"{' '.join(SENTENCES[:2])}\n{SENTENCES[2]}\n")
-    args = (SST, tmp_path / "in.csv", "--column", "review", "--split")
-
-    assert say(*args) == say(SST, tmp_path / "in.txt", "--split") == lines
-    said = say(*args, "--jsonl", format="text")
-    assert [json.loads(line)["label"] for line in said] == [line.split("\t")[0] for line in lines]
-
-
 @pytest.mark.parametrize("option", ["top_k=3", "3", "[]"])
 def test_parameters_that_are_no_json_object_are_refused(
     say: Any, tmp_path: Path, option: str
 ) -> None:
     with pytest.raises(ConfigurationError, match="--predictor-args must be a JSON object"):
         say(SST, tmp_path / "in.txt", "--predictor-args", option)
-
-
-@pytest.mark.parametrize("name", ["elmo_ner", "elmo_snli", "elmo_language_model"])
-def test_a_predictor_of_another_task_is_refused(say: Any, tmp_path: Path, name: str) -> None:
-    message = f"the predictor {name} does not fit the model, which is a Bcn: its predictor is elmo_"
-
-    with pytest.raises(ConfigurationError, match=message):
-        say(SST, tmp_path / "in.txt", "--predictor", name)

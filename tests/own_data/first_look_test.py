@@ -112,8 +112,7 @@ def test_a_table_in_any_disguise_comes_to_answers(
     answers = tmp_path / "answers.jsonl"
     # The model names the biLM of the fixtures.
     monkeypatch.chdir(ROOT)
-    settings = '{"format": "json"}'
-    our_command("predict", model, path, "--predictor-args", settings, "--output-file", answers)
+    our_command("predict", model, path, "--jsonl", "--output-file", answers)
     labels = [json.loads(line)["Label"] for line in answers.read_text().splitlines()]
     assert labels == [label for _, label in ROWS]
     if disguise != "Latin-1":

@@ -1,8 +1,7 @@
-from typing import Any
-
 import pytest
 
 from elmo_tasks.modules import attention
+from elmo_tasks.predictors import squad
 from elmo_tasks.predictors.squad import SquadPredictor
 from tests.helpers.archives import task_predictor
 from tests.helpers.largest_tensor import LargestTensor
@@ -16,12 +15,8 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> SquadPredictor:
     return task_predictor(tmp_path_factory.mktemp("squad"), "squad")
 
 
-def with_settings(predictor: SquadPredictor, **settings: Any) -> SquadPredictor:
-    return SquadPredictor(predictor._model, predictor._dataset_reader, **settings)
-
-
 def test_answers_are_all_slices_of_the_raw_passage_with_their_characters_the_best_first(
-    predictor: SquadPredictor,
+    predictor: SquadPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instance = predictor._json_to_instance(QUESTION)
     predictor._dataset_reader.apply_token_indexers(instance)
@@ -29,7 +24,8 @@ def test_answers_are_all_slices_of_the_raw_passage_with_their_characters_the_bes
     length = len(instance["passage"])
 
     answer = predictor.predict_json(QUESTION)
-    every = with_settings(predictor, num_best=1000).predict_json(QUESTION)["best"]
+    monkeypatch.setattr(squad, "_NUM_BEST", 1000)
+    every = predictor.predict_json(QUESTION)["best"]
 
     assert answer == {**every[0], "best": every[:5]}
     assert answer["answer"] == instance["metadata"]["passage"].text_of(*first)
@@ -40,19 +36,6 @@ def test_answers_are_all_slices_of_the_raw_passage_with_their_characters_the_bes
     probabilities = [span["probability"] for span in every]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) <= 1 + 1e-5
-
-
-def test_attention_is_given_where_it_is_asked_for(predictor: SquadPredictor) -> None:
-    asked = with_settings(predictor, attention=True)
-    other = {"passage": PASSAGE + " Nobody knows.", "question": "Who knows what?"}
-
-    for answer in asked.predict_batch_json([QUESTION, other]):
-        assert answer["question_tokens"][0] in ("When", "Who")
-        assert answer["passage_tokens"][:4] == ["The", "café", "-", "bar"]
-        assert len(answer["attention"]) == len(answer["passage_tokens"])
-        for weights in answer["attention"]:
-            assert len(weights) == len(answer["question_tokens"])
-            assert sum(weights) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_long_passage_is_read_without_the_scores_of_all_pairs_at_once(

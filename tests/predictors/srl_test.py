@@ -65,22 +65,3 @@ def test_predicates_are_those_that_the_user_names_and_may_be_none(
     predicates = predictor.predict_json(inputs)["predicates"]
 
     assert [each["index"] for each in predicates] == expected
-
-
-@pytest.mark.parametrize(
-    "inputs", [{"tokens": ["left"] * 4}, {"sentence": "a b", "predicates": [0, 1]}]
-)
-def test_tokens_times_predicates_of_a_call_may_be_limited(
-    predictor: SrlPredictor, inputs: JsonDict
-) -> None:
-    num_tags = len(inputs.get("tokens", "ab")) ** 2
-
-    def limited(max_tags: int) -> SrlPredictor:
-        return SrlPredictor(predictor._model, predictor._dataset_reader, max_tags=max_tags)
-
-    assert limited(num_tags).predict_json(inputs) == predictor.predict_json(inputs)
-    refused = f"tokens times predicates are {num_tags}; {num_tags - 1} are allowed: give shorter"
-    with pytest.raises(ValueError, match=refused):
-        limited(num_tags - 1).predict_json(inputs)
-    with pytest.raises(ValueError, match=f"are {2 * num_tags}; {num_tags} are allowed"):
-        limited(num_tags).predict_batch_json([inputs, inputs])

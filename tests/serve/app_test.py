@@ -1,6 +1,5 @@
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -9,7 +8,6 @@ import pytest
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.serve.app import STATIC
 from elmo_tasks.serve.served_model import ServedModel
-from tests.helpers.hostile_weights import overflow
 from tests.helpers.served import NAMES
 from tests.predictors.contract_test import leaves
 
@@ -27,19 +25,8 @@ def test_health_and_models_name_what_is_served(address: str) -> None:
         assert all(set(example) == set(model["fields"]) for example in model["examples"])
 
 
-# What the answers of each model have in addition, if details are asked for.
-DETAILS = {
-    "sst": set(),
-    "ner": {"paths"},
-    "snli": {"premise_attention", "hypothesis_attention"},
-    "squad": {"passage_tokens", "question_tokens", "attention"},
-    "srl": set(),
-    "coref": set(),
-}
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_an_answer_is_that_of_the_predictor_with_the_details_of_the_page(
+def test_an_answer_is_that_of_the_predictor(
     name: str, address: str, models: list[ServedModel]
 ) -> None:
     model = models[NAMES.index(name)]
@@ -47,14 +34,12 @@ def test_an_answer_is_that_of_the_predictor_with_the_details_of_the_page(
     url, examples = f"{address}/predict/{name}", model.task.examples
 
     one, several = httpx.post(url, json=examples[0]), httpx.post(url, json=examples)
-    detailed = httpx.post(url, json=examples[0], params={"details": True}).json()
 
     expected = model.predictor.predict_json(dict(examples[0]))
     assert one.status_code == several.status_code == 200
     assert list(leaves(one.json())) == list(leaves(expected))
     assert len(several.json()) == len(examples)
     assert list(leaves(several.json()[0])) == list(leaves(expected))
-    assert set(detailed) - set(expected) == DETAILS[name]
     assert httpx.post(url, json=[]).json() == []
     assert re.fullmatch(r"answer;dur=\d+\.\d", one.headers["server-timing"])
 
@@ -78,15 +63,13 @@ def test_the_weights_of_words_are_those_of_saliency(
 
 LONG = json.dumps({"sentence": "word " * 6000})
 VERY_LONG = json.dumps({"sentence": "word " * 100_000})
-DETAILED = json.dumps({"sentence": "word " * 1001})
-PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates": [*range(150)]}])
 
 
 @pytest.mark.parametrize(
     "path, body, status, reason",
     [
-        ("/predict/sts", "{}", 404, r"no model named 'sts'.*mean 'sst'\?"),
-        ("/nowhere", "{}", 404, "nothing at /nowhere; /docs"),
+        ("/predict/sts", "{}", 404, "nothing at /predict/sts; did you mean '/predict/sst'"),
+        ("/nowhere", "{}", 404, "nothing at /nowhere; there are /predict/sst, "),
         ("/health", "{}", 405, "/health does not take POST"),
         ("/predict/sst", '{"sentence"', 400, "the body is not JSON in UTF-8: Expecting"),
         ("/predict/sst", b"\xff", 400, "the body is not JSON in UTF-8: .*decode"),
@@ -96,9 +79,6 @@ PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates"
         ("/predict/sst", LONG, 413, "6,000 words and punctuation marks; 5,000 are allowed, .*"),
         ("/predict/sst", f"[{'7,' * 5000}7]", 413, "5,001 words .*each input counts as one"),
         ("/predict/sst", VERY_LONG, 413, "more than 262,144 bytes"),
-        ("/predict/ner?details=true", DETAILED, 413, "1,001 words .*; 1,000 are allowed"),
-        ("/predict/sst?details=maybe", "{}", 422, "details in the query is 'maybe': .*boolean"),
-        ("/predict/srl", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
         ("/layers", '{"sentence": ""}', 422, "there is no word in the sentence"),
         ("/words", '{"sentence": ""}', 422, "there is no word in the sentence"),
         ("/layers", "[7]", 422, 'expected {"sentence": "raw text"} or .*, but got 7'),
@@ -116,22 +96,7 @@ def test_an_error_is_a_sentence_with_the_right_status(
     assert re.search(reason.replace('{"', r"\{\"").replace('"}', r"\"\}"), response.json()["error"])
 
 
-def test_200_requests_at_once_have_their_own_answers(address: str) -> None:
-    sentences = [f"{'very ' * (k % 7)}good film number {k}" for k in range(200)]
-
-    with httpx.Client(timeout=60, limits=httpx.Limits(max_connections=200)) as client:
-
-        def ask(sentence: str) -> httpx.Response:
-            return client.post(f"{address}/predict/sst", json={"sentence": sentence})
-
-        with ThreadPoolExecutor(200) as pool:
-            responses = list(pool.map(ask, sentences))
-
-    assert {response.status_code for response in responses} == {200}
-    assert [response.json()["tokens"] for response in responses] == list(map(str.split, sentences))
-
-
-def test_a_bug_and_weights_that_overflow_are_sentences_and_the_server_lives(
+def test_a_bug_is_a_sentence_and_the_server_lives(
     address: str, models: list[ServedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
@@ -143,34 +108,17 @@ def test_a_bug_and_weights_that_overflow_are_sentences_and_the_server_lives(
     with monkeypatch.context() as patch:
         patch.setattr(models[0].model, "forward_on_instances", fail)
         failed = ask()
-    with monkeypatch.context() as patch:
-        overflow(models[0].model, patch)
-        overflown = ask()
     after = ask()
 
     assert failed.status_code == 500
     assert failed.json() == {
         "error": "the server failed at this request (RuntimeError); its log says more"
     }
-    assert overflown.status_code == 422
-    assert overflown.json()["error"].startswith("the answer has a number that is not finite; ")
     assert after.status_code == 200
 
 
-def test_the_schema_has_a_path_for_each_model_with_an_example(address: str) -> None:
-    paths = httpx.get(f"{address}/openapi.json").json()["paths"]
-
-    assert {path for path in paths if path.startswith("/predict/")} == {
-        f"/predict/{name}" for name in NAMES
-    }
-    assert "content" not in paths["/predict/squad"]["post"]["responses"]["422"]
-    media = paths["/predict/squad"]["post"]["requestBody"]["content"]["application/json"]
-    assert set(media["example"]) == {"passage", "question"}
-
-
-@pytest.mark.parametrize("page", ["/", "/docs"])
-def test_pages_load_only_files_of_the_server(page: str, address: str) -> None:
-    html = httpx.get(f"{address}{page}").text
+def test_the_page_loads_only_files_of_the_server(address: str) -> None:
+    html = httpx.get(f"{address}/").text
 
     sources = re.findall(r'(?:src|href)="([^"#]+)"', html)
     assert len(sources) >= 2
@@ -183,7 +131,7 @@ def test_pages_load_only_files_of_the_server(page: str, address: str) -> None:
 def test_no_file_of_the_page_names_another_machine() -> None:
     files = [path for path in STATIC.iterdir() if path.suffix in (".html", ".css", ".js")]
 
-    assert len(files) >= 4
+    assert len(files) == 3
     for path in files:
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"(https?:)?//[\w-]+\.\w", text), path.name

@@ -2,9 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.serve.served_model import ServedModel
-from tests.helpers.error_cases import compared_cases
 from tests.helpers.language_models import random_model
 from tests.helpers.served import app_of, running, task_models
 
@@ -16,7 +14,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[ServedModel]:
 
 @pytest.fixture(scope="session")
 def address(models: list[ServedModel]) -> Iterator[str]:
-    """The address of a running server of all models and an error report."""
-    report = error_report("sentiment", "dev.txt", compared_cases())
-    with running(app_of(models, reports=[report], language_model=random_model())) as url:
+    """The address of a running server of all models."""
+    with running(app_of(models, language_model=random_model())) as url:
         yield url

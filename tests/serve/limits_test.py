@@ -1,9 +1,7 @@
-import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -12,7 +10,7 @@ from elmo_tasks.serve.answering import Limits
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.served import app_of, running
 
-LIMITS = Limits(max_bytes=10_000, max_requests=3, seconds=0.3)
+LIMITS = Limits(max_bytes=10_000, max_requests=3)
 JSON = {"sentence": "a film"}
 
 
@@ -32,13 +30,6 @@ def raw(address: str) -> socket.socket:
     return socket.create_connection((host, int(port)), timeout=5)
 
 
-def read_all(connection: socket.socket) -> str:
-    parts = []
-    while part := connection.recv(4096):
-        parts.append(part)
-    return b"".join(parts).decode()
-
-
 def test_a_large_body_is_refused_with_and_without_its_length(url: str) -> None:
     for content in (b"x" * 300_000, iter([b"x" * 100_000] * 3)):
         response = httpx.post(url, content=content)
@@ -49,37 +40,12 @@ def test_a_large_body_is_refused_with_and_without_its_length(url: str) -> None:
         }
 
 
-def test_memory_stays_flat_under_large_bodies(url: str) -> None:
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf(
-            "SC_PAGE_SIZE"
-        )
-
-    body = b"x" * 600_000
-    with httpx.Client() as client:
-        client.post(url, content=body)
-        before = resident()
-        for _ in range(60):
-            assert client.post(url, content=body).status_code == 413
-
-    assert resident() - before < 10_000_000
-
-
 HEAD = b"POST /predict/sst HTTP/1.1\r\nHost: localhost"
 
 
 def request(sentence: str) -> bytes:
     body = b'{"sentence": "%s"}' % sentence.encode()
     return b"%s\r\nContent-Length: %d\r\n\r\n%s" % (HEAD, len(body), body)
-
-
-def test_a_slow_body_is_refused(address: str) -> None:
-    with raw(address) as connection:
-        connection.sendall(request("a film")[:-5])
-        answer = read_all(connection)
-
-    assert answer.startswith("HTTP/1.1 408 ")
-    assert "the request was not complete after 0.3 seconds" in answer
 
 
 class Held:

@@ -1,10 +1,8 @@
 from pathlib import Path
 
 import httpx
-import pytest
 from allennlp.models import load_archive
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.archives import language_model
 from tests.helpers.served import app_of, running
@@ -16,9 +14,7 @@ def test_a_model_without_a_tab_of_its_task_is_asked_in_json(tmp_path: Path) -> N
     about = model.describe()
     with running(app_of([model])) as address:
         sentence = {"sentence": "the dog saw a cat"}
-        answer = httpx.post(f"{address}/predict/a/lm?details=true", json=sentence).json()
+        answer = httpx.post(f"{address}/predict/a/lm", json=sentence).json()
 
     assert about["drawing"] is None and about["fields"] == ("sentence",) and about["mixes"] == []
     assert answer["tokens"] == sentence["sentence"].split()
-    with pytest.raises(ConfigurationError, match="cannot be named 'a{b}': give it as NAME=MODEL"):
-        ServedModel("a{b}", load_archive(str(tmp_path)))

@@ -7,7 +7,6 @@ import joblib
 import numpy
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -44,53 +43,29 @@ def test_the_estimator_passes_the_checks_of_scikit_learn(check: Callable) -> Non
     check("ElmoFeatures", features())
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize("layers, output", [("all", "elmo"), (1, "lstm_outputs1")])
-def test_vectors_are_pooled_over_all_sentences(
-    pooling: str, layers: str | int, output: str
-) -> None:
+def test_vectors_are_means_over_all_sentences(layers: str | int, output: str) -> None:
     encoder = ElmoEncoder.from_pretrained(FIXTURE, as_numpy=True)
-    pool = getattr(numpy, pooling)
     sentences = [["It", "is", "n't", "dull", "."], ["It", "works", "!"], TEXTS[1].split(), TEXTS[4]]
     vectors = [output_of[output] for output_of in encoder.iterate(sentences)]
 
-    result = features(pooling=pooling, layers=layers).fit_transform(TEXTS)
+    result = features(layers=layers).fit_transform(TEXTS)
 
     assert result.shape == (5, 32) and result.dtype == numpy.float32
-    expected = [pool(numpy.concatenate(vectors[:2]), axis=0), pool(vectors[2], axis=0)]
+    expected = [numpy.concatenate(vectors[:2]).mean(axis=0), vectors[2].mean(axis=0)]
     numpy.testing.assert_allclose(result[:2], expected, atol=1e-5)
     assert not result[2:4].any()
-    numpy.testing.assert_allclose(result[4], pool(vectors[3], axis=0), atol=1e-5)
+    numpy.testing.assert_allclose(result[4], vectors[3].mean(axis=0), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "whole", "parts"),
-    [("layers", "concat", [0, 1, 2]), ("pooling", "both", ["mean", "max"])],
-)
-def test_vectors_stand_side_by_side(parameter: str, whole: str, parts: list[Any]) -> None:
-    together = features(**{parameter: whole})
+def test_layers_stand_side_by_side() -> None:
+    together = features(layers="concat")
 
     result = together.transform(TEXTS)
 
-    each = [features(**{parameter: part}).transform(TEXTS) for part in parts]
+    each = [features(layers=layer).transform(TEXTS) for layer in range(3)]
     numpy.testing.assert_allclose(result, numpy.concatenate(each, axis=1), atol=1e-6)
-    assert len(together.get_feature_names_out()) == 32 * len(parts)
-
-
-def test_rare_words_of_the_texts_of_fit_count_more_in_a_weighted_mean() -> None:
-    weighted = features(pooling="weighted", layers=0)
-
-    # "the" is half of the words; "new" is none of them.
-    result = weighted.fit([["The", "film"], ["the", "boat"]]).transform([["the", "film", "new"]])
-
-    each = features(layers=0).transform([["the"], ["film"], ["new"]])
-    weights = numpy.array([0.001 / 0.501, 0.001 / 0.251, 1])
-    numpy.testing.assert_allclose(result[0], weights @ each / weights.sum(), rtol=1e-4)
-
-
-def test_a_weighted_mean_needs_fit() -> None:
-    with pytest.raises(NotFittedError):
-        features(pooling="weighted").transform(TEXTS)
+    assert together.get_feature_names_out().tolist() == [f"elmofeatures{k}" for k in range(96)]
 
 
 @pytest.mark.parametrize("kind", [list, tuple, iter, numpy.array])
@@ -100,12 +75,6 @@ def test_a_tokenizer_may_return_any_iterable_of_tokens(kind: Callable) -> None:
     result = features(tokenizer=lambda text: kind(text.split())).transform(["It works!"])
 
     numpy.testing.assert_allclose(result, expected, atol=1e-6)
-
-
-def test_columns_have_names() -> None:
-    names = features().get_feature_names_out()
-
-    assert names.tolist() == [f"elmofeatures{index}" for index in range(32)]
 
 
 def test_a_pipeline_searches_and_predicts() -> None:
@@ -141,19 +110,10 @@ def test_changed_parameters_count() -> None:
     assert numpy.array_equal(estimator.transform(TEXTS), before)
 
 
-def returning(returned: Any) -> dict[str, Any]:
-    return {"tokenizer": lambda sentence: returned}
-
-
 # Parameters, texts and words of the message.
 REFUSED: list[tuple[dict[str, Any], Any, str]] = [
     ({"bilm": "minni"}, TEXTS, "did you mean 'mini'"),
-    ({"pooling": "sum"}, TEXTS, "pooling must be one of mean, max, both, weighted, not 'sum'"),
     ({"layers": 3}, TEXTS, "must be all, concat, last or an index from 0 to 2, not 3"),
-    *(
-        (returning(each), ["It works!"], f"tokens of a sentence, but returned {each!r} for 'It")
-        for each in ("It works!", None, [1], [["It"]])
-    ),
     ({}, "a text", "expected an iterable of texts, not one string: 'a text'"),
     ({}, {"text": ["a"]}, "not a dict; give one of its columns, such as X['text']"),
     ({}, ["a", 2], "text 1 must be a string or a list of tokens, but is 2"),
@@ -182,7 +142,7 @@ def test_a_table_is_refused_and_its_column_is_taken() -> None:
 def test_clitics_numbers_and_punctuation_are_tokens() -> None:
     text = "It's John's, isn't it? We’ll “see”: 3.5 rock-n-roll, DON'T n'importe\n"
 
-    sentences = list(features()._sentences(text, 0))
+    sentences = features()._sentences(text, 0)
 
     assert [" ".join(tokens) for tokens in sentences] == [
         "It 's John 's , is n't it ?",

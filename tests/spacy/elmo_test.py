@@ -5,7 +5,6 @@ import numpy
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import DocBin
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.common.errors import ConfigurationError
@@ -45,13 +44,6 @@ def test_vectors_are_those_of_the_encoder_sentence_by_sentence(
     assert_close(doc._.elmo[:6], first)
     assert_close(doc._.elmo[[6, 8, 9, 10]], second[:4])
     assert not doc._.elmo[[7, 11]].any()
-
-
-def test_layers_side_by_side_are_vectors_too() -> None:
-    doc = pipeline(layers="concat")(TEXTS[0])
-
-    assert doc._.elmo.shape == (12, 96)
-    assert_close(doc._.elmo[:, 64:], pipeline(layers="last")(TEXTS[0])._.elmo)
 
 
 def test_a_doc_without_sentence_boundaries_is_one_sentence() -> None:
@@ -123,15 +115,6 @@ def test_a_saved_pipeline_needs_no_other_file(tmp_path: Path) -> None:
     assert files == {"options.json", "weights.hdf5", "mix.json"}
     assert_close(from_disk(TEXTS[0])._.elmo, expected)
     assert_close(from_bytes(TEXTS[0])._.elmo, expected)
-
-
-def test_vectors_are_kept_in_a_doc_bin_with_user_data() -> None:
-    doc = pipeline()(TEXTS[0])
-
-    data = DocBin(docs=[doc], store_user_data=True).to_bytes()
-    (read,) = DocBin().from_bytes(data).get_docs(doc.vocab)
-
-    assert numpy.array_equal(read._.elmo, doc._.elmo)
 
 
 def test_an_unknown_bilm_is_refused_at_first_use_by_the_handler_of_the_pipeline() -> None:

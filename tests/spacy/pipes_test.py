@@ -7,31 +7,10 @@ from spacy.tokens import Doc
 from elmo_tasks.spacy.pipes import DocSentence, of_docs, threads_of_this_process
 
 
-def multiply() -> None:
-    with threads_of_this_process():
-        torch.ones(1000, 1000) @ torch.ones(1000, 1000)
-
-
 def count_threads(queue: multiprocessing.Queue) -> None:
     torch.set_num_threads(2)
     with threads_of_this_process():
         queue.put(torch.get_num_threads())
-
-
-def test_a_fork_of_a_process_with_threads_does_not_wait_for_them() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        multiply()
-        fork = multiprocessing.get_context("fork").Process(target=multiply)
-        fork.start()
-        fork.join(60)
-        ended = fork.exitcode == 0
-        fork.kill()
-    finally:
-        torch.set_num_threads(before)
-
-    assert ended
 
 
 def test_only_a_worker_has_one_thread() -> None:

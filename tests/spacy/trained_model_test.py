@@ -53,11 +53,11 @@ def test_entities_are_those_of_the_predictor_sentence_by_sentence(tagger: Path) 
     assert entities(pipeline("elmo_ner", tagger.parent)) == expected
 
 
-def stubbed(factory: str, answer: Any, **config: Any) -> tuple[Language, list[dict[str, Any]]]:
+def stubbed(factory: str, answer: Any) -> tuple[Language, list[dict[str, Any]]]:
     """Makes a pipeline whose component answers by a function; also returns the inputs asked."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    component: Any = nlp.add_pipe(factory, config={"model": "not opened", **config})
+    component: Any = nlp.add_pipe(factory, config={"model": "not opened"})
     asked: list[dict[str, Any]] = []
 
     def predict(inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -121,21 +121,13 @@ def test_clusters_have_the_tokens_of_the_doc() -> None:
     assert empty._.elmo_coref == []
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value"),
-    [("tag", "tag_"), ("pos", "pos_"), ("morph", "morph"), ("lemma", "lemma_")],
-)
-def test_tags_are_set_as_the_attribute(attribute: str, value: str) -> None:
-    tags = {"pos": "NOUN", "morph": "Case=Nom"}
-    tag = tags.get(attribute, "x")
-    nlp, _ = stubbed(
-        "elmo_tagger", lambda each: {"tags": [tag] * len(each["tokens"])}, attribute=attribute
-    )
+def test_tags_have_the_tokens_of_the_doc() -> None:
+    nlp, _ = stubbed("elmo_tagger", lambda each: {"tags": each["tokens"]})
 
     doc = nlp(TWO_SENTENCES)
 
     for token in doc:
-        assert token.is_space or str(getattr(token, value)) == tag
+        assert token.is_space or token.tag_ == token.text
 
 
 @pytest.mark.parametrize("factory", ["elmo_sentiment", "elmo_textcat"])
@@ -196,16 +188,6 @@ def test_a_packed_model_is_saved_as_an_archive(tmp_path: Path) -> None:
         assert doc.cats == pytest.approx(ANSWERS[2]["probabilities"], abs=1e-3)
 
 
-def test_a_link_out_of_the_folder_of_a_model_is_not_saved(tmp_path: Path) -> None:
-    (tmp_path / "model" / "vocabulary").mkdir(parents=True)
-    (tmp_path / "secret").write_text("secret")
-    (tmp_path / "model" / "vocabulary" / "notes.txt").symlink_to(tmp_path / "secret")
-    nlp = pipeline("elmo_sentiment", tmp_path / "model")
-
-    with pytest.raises(ConfigurationError, match="notes.txt is a link out of its folder"):
-        nlp.to_bytes()
-
-
 def test_two_processes_and_copies_find_the_same(tagger: Path) -> None:
     nlp = pipeline("elmo_ner", tagger)
     expected = entities(nlp)
@@ -221,11 +203,4 @@ def test_a_model_of_another_task_is_refused(tagger: Path) -> None:
     nlp = pipeline("elmo_sentiment", tagger)
 
     with pytest.raises(ConfigurationError, match="is a CrfTagger, which .* elmo_sst cannot use"):
-        nlp("A text.")
-
-
-def test_a_missing_archive_is_named() -> None:
-    nlp = pipeline("elmo_ner", "gone.tar.gz")
-
-    with pytest.raises(FileNotFoundError, match="gone.tar.gz"):
         nlp("A text.")

@@ -77,37 +77,6 @@ function rove(elements) {
   });
 }
 
-// A matrix as a heat map with words on its axes. The mouse or the arrow keys choose a cell, whose
-// value is shown below.
-function heatMap(caption, rows, columns, values) {
-  const readout = make('p', { class: 'readout', 'aria-live': 'polite' },
-    'The value of a cell is shown here: point at it, or use the arrow keys.');
-  const cells = values.map((line) => line.map((value) => make('td', { class: 'warm', '--weight': value })));
-  let current = [0, 0];
-  const choose = (row, column) => {
-    cells[current[0]][current[1]].classList.remove('current');
-    current = [row, column];
-    cells[row][column].classList.add('current');
-    readout.textContent = `${rows[row]} → ${columns[column]}: ${shown(values[row][column])}`;
-  };
-  cells.forEach((line, row) => line.forEach((cell, column) => {
-    cell.addEventListener('mouseenter', () => choose(row, column));
-  }));
-  const map = table(caption, ['', ...columns], rows.map((word, row) => [word, ...cells[row]]), { class: 'heat', dir: directionOf(columns) });
-  map.tabIndex = 0;
-  map.setAttribute('role', 'group');
-  map.setAttribute('aria-label', `${caption}; the arrow keys choose a cell`);
-  map.addEventListener('keydown', (event) => {
-    const right = isLeftward(map.firstChild) ? -1 : 1;
-    const [down, on] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, right], ArrowLeft: [0, -right] }[event.key] || [0, 0];
-    if (!down && !on) return;
-    event.preventDefault();
-    const clamp = (index, length) => Math.min(Math.max(index, 0), length - 1);
-    choose(clamp(current[0] + down, rows.length), clamp(current[1] + on, columns.length));
-  });
-  return make('div', {}, map, readout);
-}
-
 // A group of words of which one is chosen. Calls `choose` with the index of a word.
 function wordButtons(words, choose) {
   // Not <button>, after which a line may break before a comma.
@@ -153,18 +122,6 @@ function radio(legend, names, choose) {
   return make('fieldset', {}, make('legend', {}, legend), ...labels);
 }
 
-// The server counts characters as code points, JavaScript counts UTF-16 units.
-function locate(points, tokens) {
-  let start = 0;
-  return tokens.map((token) => {
-    const wanted = Array.from(token);
-    while (start < points.length && wanted.some((point, offset) => points[start + offset] !== point)) start += 1;
-    const found = [start, start + wanted.length];
-    start = found[1];
-    return found;
-  });
-}
-
 // ---------------------------------------------------------------- answers, by task
 
 // Each function gets the server's answer, the input, and what the types of an answer mean. It
@@ -182,76 +139,35 @@ const show = {
     return [table('The tag of each word', ['word', 'tag', 'probability'], answer.tokens.map(row))];
   },
 
+  // The server counts characters as code points, JavaScript counts UTF-16 units.
   entities(answer, input, meanings) {
     const points = Array.from(answer.sentence);
     const types = [];
-    const box = make('div');
-    const readout = make('p', { class: 'readout', 'aria-live': 'polite' });
-    const draw = (index) => {
-      const path = answer.paths[index];
-      // The confidences belong to the first reading.
-      const entities = index === 0 ? answer.entities : path.entities;
-      const pieces = [];
-      let end = 0;
-      for (const entity of entities) {
-        if (!types.includes(entity.type)) types.push(entity.type);
-        const confidence = 'confidence' in entity ? entity.confidence : path.probability;
-        const about = `${entity.type || 'entity'} “${entity.text}”, `
-          + ('confidence' in entity ? `confidence ${shown(confidence)}` : `in a reading of probability ${shown(confidence)}`);
-        const tell = () => { readout.textContent = about; };
-        pieces.push(points.slice(end, entity.characters[0]).join(''), make('mark', {
-          class: `entity type-${types.indexOf(entity.type) % 5}`, '--confidence': confidence,
-          title: about, tabindex: 0, onmouseenter: tell, onfocus: tell,
-        }, entity.text, make('small', {}, entity.type)));
-        end = entity.characters[1];
-      }
-      readout.textContent = entities.length ? 'Point at an entity to see its confidence.' : 'No entity.';
-      box.replaceChildren(make('p', { class: 'text' }, ...pieces, points.slice(end).join('')));
-    };
-    draw(0);
-    const names = answer.paths.map((path, index) => `${index + 1} (${shown(path.probability)})`);
-    return [
-      box, readout, legend(answer.entities.map((entity) => entity.type), meanings),
-      radio('Reading (with its probability)', names, draw),
-    ];
-  },
-
-  entailment(answer) {
-    const { premise_tokens: premise, hypothesis_tokens: hypothesis } = answer;
-    return [
-      make('p', { class: 'big' }, answer.label),
-      bars('Probabilities', largestFirst(answer.probabilities)),
-      make('div', { class: 'maps' },
-        heatMap('The premise attends to the hypothesis', premise, hypothesis, answer.premise_attention),
-        heatMap('The hypothesis attends to the premise', hypothesis, premise, answer.hypothesis_attention)),
-    ];
+    const readout = make('p', { class: 'readout', 'aria-live': 'polite' },
+      answer.entities.length ? 'Point at an entity to see its confidence.' : 'No entity.');
+    const pieces = [];
+    let end = 0;
+    for (const { type, text, confidence, characters } of answer.entities) {
+      if (!types.includes(type)) types.push(type);
+      const about = `${type || 'entity'} “${text}”, confidence ${shown(confidence)}`;
+      const tell = () => { readout.textContent = about; };
+      pieces.push(points.slice(end, characters[0]).join(''), make('mark', {
+        class: `entity type-${types.indexOf(type) % 5}`, '--confidence': confidence,
+        title: about, tabindex: 0, onmouseenter: tell, onfocus: tell,
+      }, text, make('small', {}, type)));
+      end = characters[1];
+    }
+    const marked = make('p', { class: 'text' }, ...pieces, points.slice(end).join(''));
+    return [marked, readout, legend(types, meanings)];
   },
 
   reading(answer, input) {
     const points = Array.from(input.passage);
-    const offsets = locate(points, answer.passage_tokens);
-    const attention = make('div', { 'aria-live': 'polite' });
-    const buttons = wordButtons(answer.passage_tokens, (index) => {
-      const weights = answer.question_tokens.map((word, column) =>
-        [word, make('td', { class: 'number warm', '--weight': answer.attention[index][column] }, shown(answer.attention[index][column]))]);
-      attention.replaceChildren(table(`“${answer.passage_tokens[index]}” attends to the question`, ['word', 'weight'], weights));
-    });
     const text = make('p', { class: 'text' });
     const draw = (chosen) => {
       const { start, end } = answer.best[chosen];
-      const mark = make('mark');
-      const pieces = [];
-      let last = 0;
-      buttons.forEach((button, index) => {
-        const [from, to] = offsets[index];
-        const inside = from >= start && to <= end;
-        const gap = points.slice(last, from).join('');
-        if (inside && mark.childNodes.length === 0) pieces.push(gap, mark);
-        else if (gap) (inside ? mark : { append: (piece) => pieces.push(piece) }).append(gap);
-        if (inside) mark.append(button); else pieces.push(button);
-        last = to;
-      });
-      text.replaceChildren(...pieces, points.slice(last).join(''));
+      text.replaceChildren(points.slice(0, start).join(''),
+        make('mark', {}, points.slice(start, end).join('')), points.slice(end).join(''));
     };
     draw(0);
     const names = answer.best.map((span, index) => `${index + 1}: ${span.answer} (${shown(span.probability)})`);
@@ -259,9 +175,6 @@ const show = {
       make('p', { class: 'big' }, answer.answer),
       text,
       radio('Best answers (with their probabilities)', names, draw),
-      heading('Attention over the question'),
-      make('p', { class: 'quiet' }, 'Choose a word of the passage, by a click or with the arrow keys and Enter.'),
-      attention,
     ];
   },
 
@@ -423,34 +336,6 @@ function mixes(models) {
   ];
 }
 
-// What `elmo-errors` says of a model on a data set.
-function errors(report) {
-  const percent = (share) => `${(100 * share).toFixed(1)} %`;
-  const parts = [heading(`${report.model} on ${report.data}`),
-    make('p', {}, `${report.num_cases.toLocaleString('en')} cases; ${report.metric} ${percent(report.score)}; calibration error ${percent(report.calibration_error)}.`)];
-  if (report.confusion) {
-    const names = Object.keys(report.confusion);
-    const rows = names.map((name) => {
-      const counts = Object.values(report.confusion[name]);
-      const total = Math.max(1, counts.reduce((one, other) => one + other, 0));
-      return [name, ...counts.map((count) => make('td', { class: 'number warm', '--weight': count / total }, String(count)))];
-    });
-    parts.push(table('Expected (rows), predicted (columns)', ['', ...names], rows));
-  }
-  if (report.types) {
-    parts.push(table('By type', ['type', 'expected', 'predicted', 'precision', 'recall'], report.types.map((each) =>
-      [each.type, String(each.expected), String(each.predicted), percent(each.precision), percent(each.recall)]), { class: 'lines' }));
-  }
-  parts.push(
-    bars(`${report.metric} by number of tokens (and cases)`, Object.fromEntries(report.by_length.map((part) => [`${part.name} (${part.num_cases})`, part.score]))),
-    table('How often the model is right for how confident it is', ['confidence', 'claims', 'right'], report.calibration.map((bin) =>
-      [`${percent(bin.low)} to ${percent(bin.high)}`, String(bin.num_claims), percent(bin.right)]), { class: 'lines' }),
-    make('h3', {}, 'The most confident mistakes'),
-    make('ol', { class: 'mistakes' }, ...report.mistakes.map((each) => make('li', {}, `${shown(each.confidence)} `,
-      make('strong', {}, each.predicted), ', expected ', make('strong', {}, each.expected), `: ${each.text}`))));
-  return parts;
-}
-
 // ---------------------------------------------------------------- forms
 
 // What a shell needs to ask the same.
@@ -537,7 +422,7 @@ function form(about, path) {
       status.textContent = 'Asking …';
       const input = isJson ? JSON.parse(boxes.json.value)
         : Object.fromEntries(Object.entries(boxes).map(([name, box]) => [name, box.value]));
-      const { answer, milliseconds } = await post(about.name && !isJson ? `${path}?details=true` : path, input, asking.signal);
+      const { answer, milliseconds } = await post(path, input, asking.signal);
       const drawn = isJson ? [make('pre', {}, JSON.stringify(answer, null, 2))] : show[about.drawing](answer, input, about.legend);
       result.replaceChildren(...drawn, ...(about.explained ? [mattering(about, input, answer)] : []), behind(about, path, input, milliseconds));
     } catch (problem) {
@@ -609,7 +494,6 @@ function addTabs(tabs) {
 
 async function start() {
   const about = await (await fetch('/models')).json();
-  const reports = await (await fetch('/reports')).json();
   const titles = about.models.map((model) => model.title);
   const isTwice = (title) => titles.filter((other) => other === title).length > 1;
   addTabs([
@@ -627,7 +511,6 @@ async function start() {
       ...form({ ...tool, description: `The biLM “${about.bilm}”.` }, `/${tool.task}`),
     })),
     { id: 'mix', title: 'Mix', content: mixes(about.models) },
-    ...(reports.length ? [{ id: 'errors', title: 'Errors', content: reports.flatMap(errors) }] : []),
   ]);
 }
 

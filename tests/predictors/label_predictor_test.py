@@ -7,7 +7,7 @@ import pytest
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors.sst import SstPredictor
+from elmo_tasks.predictors.label_predictor import SstPredictor
 from tests.helpers.training import trained_archive
 
 CLASSES = {"very negative", "negative", "neutral", "positive", "very positive"}
