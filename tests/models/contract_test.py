@@ -103,7 +103,6 @@ CONTRACTS = {
     ),
     "ner": Contract(
         choices=[
-            "{ scheme: 'BIO' }",
             "{ hidden_dims: [4] }",
             "{ elmo_layer_norm: 'sentence' }",
             "{ characters: null }",

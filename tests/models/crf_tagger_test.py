@@ -81,25 +81,22 @@ def test_dropout_drops_the_same_of_every_token(built: Built) -> None:
         torch.testing.assert_close(y, 2 * x * kept)
 
 
-@pytest.mark.parametrize("scheme", ["BIO", "BIOUL"])
-def test_tags_are_always_a_sequence_of_the_scheme(scheme: str) -> None:
-    built = TASK.build(f"{{ scheme: '{scheme}' }}")
-    assert built.model.scheme == scheme
+def test_tags_are_always_a_sequence_of_bioul() -> None:
+    built = TASK.build()
     # Scores that would choose anything but for the constraints.
     torch.nn.init.normal_(built.model.tag_scores.weight, std=20)
 
     answers = built.model.forward_on_instances(built.instances)
 
     for answer in answers:
-        assert answer["entities"] == read_entities(answer["tags"], scheme)
+        assert answer["entities"] == read_entities(answer["tags"], "BIOUL")
         assert len(answer["tags"]) == len(answer["tokens"])
         assert all(0 < confidence <= 1 for confidence in answer["confidences"])
     assert any(answer["confidences"] for answer in answers)
 
 
-@pytest.mark.parametrize("scheme", ["BIO", "BIOUL"])
-def test_the_confidence_of_an_entity_is_the_sum_over_the_paths_that_have_it(scheme: str) -> None:
-    built = TASK.build(f"{{ scheme: '{scheme}' }}")
+def test_the_confidence_of_an_entity_is_the_sum_over_the_paths_that_have_it() -> None:
+    built = TASK.build()
     torch.manual_seed(0)
     torch.nn.init.normal_(built.model.tag_scores.weight, std=2)
     logits = [

@@ -133,8 +133,6 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (CONLL, "Oslo I-LOC\nis\n", r":2: expected 2 columns \(word ner\), but got 1: 'is'"),
     (CONLL, "Oslo I-LOC\nis PERSON\n", ":2: 'PERSON' is not a tag of IOB1 or BIO"),
     (CONLL, b"Oslo I-LOC\nMalm\xe9 I-LOC\n", ":2: not UTF-8: .*0xe9"),
-    ({**CONLL, "file_scheme": "BIO"}, "a B-PER\nb I-LOC\n", ":2: I-LOC cannot follow B-PER in BIO"),
-    ({**CONLL, "file_scheme": "BIOUL"}, "a B-PER\nb I-PER\n", ":2: I-PER cannot end a sentence in"),
     # A single tag of BIOUL makes the whole file one of BIOUL.
     (CONLL, "a I-PER\nb O\nc U-PER\n", ":1: I-PER cannot begin a sentence in BIOUL"),
     (CONLL, "a U-PER\nb O\nc B-PER\n", ":3: B-PER cannot end a sentence in BIOUL"),
@@ -230,8 +228,6 @@ REFUSED_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"type": "elmo_snli", "tokens_from": "parse"}, "sentence or binary_parse, not 'parse'"),
     ({"type": "elmo_conll", "columns": ["ner"]}, "must have 'word' exactly once, but are ner"),
     ({"type": "elmo_conll", "tag_column": "tag"}, "must have 'tag' exactly once, but are word"),
-    ({"type": "elmo_conll", "file_scheme": "IOB2"}, "one of IOB1, BIO, BIOUL, not 'IOB2'"),
-    ({"type": "elmo_conll", "scheme": "IOB1"}, "BIO or BIOUL, not 'IOB1'"),
     ({"type": "elmo_srl", "columns": ["word", "predicate"]}, "must have 'roles' exactly once"),
     ({"type": "elmo_srl", "columns": ["word", "word", "roles"]}, "must have 'word' exactly once"),
     ({"type": "elmo_srl", "columns": ["word", "roles"]}, "must have 'predicate' exactly once"),
@@ -239,15 +235,12 @@ REFUSED_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({**COREF, "columns": ["word", "word", "coreference"]}, "must have 'word' exactly once"),
     ({**COREF, "columns": [*COREF["columns"], "speaker"]}, "must have 'speaker' exactly once"),
     ({**COREF, "columns": [*COREF["columns"], *2 * ["roles"]]}, "must have 'roles' exactly once"),
-    ({**COREF, "wrong_mentions": "no"}, "wrong_mentions must be skip or refuse, not 'no'"),
     ({"type": "elmo_squad", "max_passage_tokens": 0}, "max_passage_tokens must be 1 or more"),
-    ({"type": "elmo_squad", "wrong_answers": "keep"}, "must be skip or refuse, not 'keep'"),
     *[
         ({"type": "elmo_classify", "texts": texts}, "one or two columns")
         for texts in ([], ["a", "a"], ["a", "b", "c"])
     ],
     ({"type": "elmo_classify", "max_tokens": 0}, "max_tokens must be 1 or more"),
-    ({"type": "elmo_classify", "max_sentence_tokens": 0}, "max_sentence_tokens must be 1 or"),
     ({"type": "elmo_sentences", "max_tokens": 0}, "max_tokens must be 1 or more, not 0"),
     *[
         ({"type": "elmo_fraction", "reader": CONLL, "fraction": each}, "above 0 and at most 1, not")

@@ -25,8 +25,9 @@ class LayerDatabase:
     Keeps values by key in an SQLite file, in a folder that is made at the first use. The processes
     of one machine share it: any number may read, and one at a time writes. A value stays once its
     transaction has ended, even if its writer is killed afterwards. Each value has a checksum, and a
-    damaged value counts as missing. Errors of file and disk are logged once, not raised; the
-    database then returns no values, or accepts none. One thread at a time may use it.
+    damaged value counts as missing; of a damaged file nothing is read. Errors of file and disk are
+    logged once, not raised; the database then returns no values, or accepts none. One thread at a
+    time may use it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -36,7 +37,6 @@ class LayerDatabase:
         # The process and the file, by device and inode, that the connection belongs to.
         self._opened_for: tuple[int, ...] = ()
         self._takes_values = True
-        self._warned_of_damage = False
 
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
         """
@@ -59,7 +59,7 @@ class LayerDatabase:
                 for key, value in values.items():
                     # SQLite may be unable to delete a damaged value, so the new one is added
                     # beside it.
-                    if self._try(_value, connection, key, len(value)) is None:
+                    if _value(connection, key, len(value)) is None:
                         connection.execute(_INSERT, (key, len(value), _checksum(key, value), value))
                 connection.execute("COMMIT")
         except (sqlite3.Error, MemoryError) as error:
@@ -84,27 +84,11 @@ class LayerDatabase:
             return {}
         try:
             with transaction(connection, "DEFERRED"):
-                found = {key: self._try(read, connection, key, sizes[key]) for key in sizes}
+                found = {key: read(connection, key, size) for key, size in sizes.items()}
         except sqlite3.Error as error:
-            self._give_up("cannot be read", error)
+            self._give_up(error)
             return {}
         return {key: value for key, value in found.items() if value is not None}
-
-    def _try(self, read: Callable[..., Any], *arguments: Any) -> Any:
-        """Returns what `read` returns, or `None` where the file is damaged."""
-        try:
-            return read(*arguments)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            if not self._warned_of_damage:
-                self._warned_of_damage = True
-                logger.warning(
-                    "A part of the store %s is damaged (%s); its layers are computed each time "
-                    "they are needed. Delete the store, and it is filled anew.",
-                    self.folder,
-                    error,
-                )
 
     def _open(self) -> sqlite3.Connection | None:
         """
@@ -117,7 +101,7 @@ class LayerDatabase:
             _of_parents.append(self._connection)
         elif self._connection is not None:
             self._connection.close()
-        self._connection, self._takes_values, self._warned_of_damage = None, True, False
+        self._connection, self._takes_values = None, True
         try:
             os.makedirs(self.folder, exist_ok=True)
             exists = os.path.exists(self._file)
@@ -130,21 +114,22 @@ class LayerDatabase:
                 )
             if exists or self._takes_values:
                 self._connection = connect(self._file, self._takes_values)
-        except OSError as error:
-            self._give_up("cannot be opened", error.strerror)
-        except sqlite3.OperationalError as error:
-            self._give_up("cannot be opened", error)
-        except sqlite3.DatabaseError as error:
-            self._give_up("is damaged; delete it, and it is made anew", error)
+        except (OSError, sqlite3.Error) as error:
+            self._give_up(error)
         self._opened_for = (os.getpid(), *file_identity(self._file))
         return self._connection
 
-    def _give_up(self, what: str, why: Any) -> None:
+    def _give_up(self, error: OSError | sqlite3.Error) -> None:
+        what = "cannot be read"
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            error, sqlite3.OperationalError
+        ):
+            what = "is damaged; delete it, and it is made anew"
         logger.warning(
             "The store %s %s (%s); layers are computed and kept in memory only.",
             self.folder,
             what,
-            why,
+            error,
         )
         if self._connection is not None:
             self._connection.close()
