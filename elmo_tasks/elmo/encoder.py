@@ -113,10 +113,6 @@ class ElmoEncoder:
         self.bilm.to_files(folder, dtype)
         write_mix(Path(folder) / MIX_FILE, self.mix)
 
-    def __repr__(self) -> str:
-        bilm = self.bilm
-        return f"<ElmoEncoder: {bilm.num_layers} layers of width {bilm.get_output_dim()}>"
-
     @property
     def bilm(self) -> FrozenBiLm:
         """The frozen biLM."""

@@ -146,7 +146,7 @@ def _choose(
     bilms = find_bilms(model)
     if not bilms:
         raise ConfigurationError(
-            f"{archive_file} holds no biLM of elmo_tasks, but {describe_model(model)}"
+            f"{archive_file} holds no biLM of elmo_tasks, but a {type(model).__name__}"
         )
     names = ", ".join(bilms)
     if name is None and len(bilms) > 1:
@@ -157,11 +157,3 @@ def _choose(
         raise ConfigurationError(f"{archive_file} holds no biLM named {name!r}, but {names}")
     name = name or next(iter(bilms))
     return name, bilms[name]
-
-
-def describe_model(model: torch.nn.Module) -> str:
-    """Describes the parts of a model that has no biLM of elmo_tasks."""
-    parts = ", ".join(
-        f"{name} ({type(module).__name__})" for name, module in model.named_children()
-    )
-    return f"a {type(model).__name__} of {parts or 'no modules'}"

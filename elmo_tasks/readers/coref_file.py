@@ -25,15 +25,13 @@ class CorefDocument(NamedTuple):
 
     # Parameters
 
-    line_number, name: The line of `#begin document`, from 1, and the name in it, such as
-        `bc/cctv/00/cctv_0000`.
+    name: The name in the line `#begin document`, such as `bc/cctv/00/cctv_0000`.
     sentences: At least one sentence, each of at least one word.
     speakers: The speaker of each word; empty strings if the file has no such column.
     clusters: The spans of each cluster's mentions in the order of their ends. A cluster may have
         only one mention, mentions may cross, and clusters may share a span.
     """
 
-    line_number: int
     name: str
     sentences: list[list[str]]
     speakers: list[str]
@@ -137,7 +135,7 @@ def _parsed(
     if not sentences:
         raise ValueError(f"{file_path}:{document.line_number}: {document.title} has no sentence")
     found = list(clusters.values())
-    return CorefDocument(document.line_number, document.name, sentences, speakers, found)
+    return CorefDocument(document.name, sentences, speakers, found)
 
 
 def _add_mentions(

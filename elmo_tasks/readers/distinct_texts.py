@@ -18,19 +18,19 @@ class DistinctTexts(Sequence[numpy.ndarray]):
     """
 
     def __init__(self, instances: Iterable[Instance]) -> None:
-        self._indexers: list[ELMoTokenCharactersIndexer] = []
-        # Maps (index of an indexer, word) to the row of the word's char ids.
-        self._rows: dict[tuple[int, str], int] = {}
+        # Maps a word to the row of its char ids.
+        known: dict[str, int] = {}
         char_ids: list[list[int]] = []
         texts: dict[bytes, None] = {}
         for instance in instances:
             for tokens, indexer in _texts(instance.fields.values()):
-                # Each reader has an indexer of its own, but equal indexers make the same char ids.
-                if indexer not in self._indexers:
-                    self._indexers.append(indexer)
-                index = self._indexers.index(indexer)
-                rows = [self._row(token, index, char_ids) for token in tokens]
-                if rows:
+                for token in tokens:
+                    if token.ensure_text() not in known:
+                        known[token.ensure_text()] = len(char_ids)
+                        # This indexer needs no vocabulary.
+                        char_ids += indexer.tokens_to_indices([token], None)["elmo_tokens"]
+                if tokens:
+                    rows = [known[token.ensure_text()] for token in tokens]
                     texts[numpy.array(rows, numpy.int32).tobytes()] = None
         self._texts = list(texts)
         # Shape: (distinct words, 50)
@@ -41,15 +41,6 @@ class DistinctTexts(Sequence[numpy.ndarray]):
 
     def __getitem__(self, index: int) -> numpy.ndarray:  # type: ignore[override]
         return self._char_ids[numpy.frombuffer(self._texts[index], numpy.int32)]
-
-    def _row(self, token: Token, indexer: int, char_ids: list[list[int]]) -> int:
-        word = indexer, token.ensure_text()
-        row = self._rows.get(word)
-        if row is None:
-            row = self._rows[word] = len(char_ids)
-            # This indexer needs no vocabulary.
-            char_ids.extend(self._indexers[indexer].tokens_to_indices([token], None)["elmo_tokens"])
-        return row
 
 
 def _texts(fields: Iterable[Field]) -> Iterator[tuple[list[Token], ELMoTokenCharactersIndexer]]:

@@ -86,7 +86,7 @@ def test_no_argument_of_our_classes_is_a_text_that_could_be_a_file_by_another_na
     known = {
         *("amsgrad", "bilm", "cuda_device", "dtype", "format", "genre_pattern", "granularity"),
         *("label", "language", "output_place", "separator", "spans"),
-        *("tag_column", "column", "tokens_from", "vocab_namespace", "namespace", "feature_name"),
+        *("tag_column", "column", "vocab_namespace", "namespace", "feature_name"),
         *("validate_on", "tag_namespace", "default_value", "device", "state"),
         "postprocessor_fn_name",
     }

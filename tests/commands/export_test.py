@@ -174,7 +174,7 @@ REFUSED: list[tuple[str, list[str], str]] = [
     ("mini", ["--onnx", "--weights", "x.th"], "--onnx takes neither --weights nor --dtype"),
     ("mini", ["--place", "input"], "--place chooses a mix: give --onnx as well"),
     ("WORDS", ["--onnx"], "this biLM looks words up in a list, but only a biLM "),
-    ("SST", [], "SST holds no biLM of elmo_tasks, but a Bcn of text"),
+    ("SST", [], "SST holds no biLM of elmo_tasks, but a Bcn"),
 ]
 
 

@@ -114,7 +114,6 @@ REFUSED = [
     ("snli", "weight_penalty: -1", "weight_penalty must be 0 or more, not -1"),
     ("snli", "weight_penalty: null", "weight_penalty must be 0 or more, not null"),
     ("snli", "halve_learning_rate: 1", "halve_learning_rate must be true or false, not 1"),
-    ("snli", "tokens_from: 'parse'", "'sentence' or 'binary_parse', not parse"),
     ("squad", "validate_on: 'best'", "validate_on must be 'raw' or 'average', not best"),
     ("srl", "recurrent_dropout: 1", "recurrent_dropout must be from 0 to below 1, not"),
     ("srl", "recurrent_dropout: -0.1", "recurrent_dropout must be from 0 to below 1, not"),

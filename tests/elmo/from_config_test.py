@@ -87,18 +87,13 @@ def test_the_bilm_of_an_archive_has_no_store(tmp_path: Path, pretrained_file: st
 @pytest.mark.parametrize("as_field", [False, True], ids=["name", "field"])
 @pytest.mark.parametrize("name", ["mini", str(FIXTURE_FILES[0].parent), str(FIXTURE_FILES[1])])
 def test_a_bilm_is_given_by_its_name_folder_or_weights(name: str, as_field: bool) -> None:
-    bilm = bilm_from_config({"pretrained_file": name} if as_field else name)
+    fields = {"pretrained_file": name, "store": {"memory": 1}}
+
+    bilm = bilm_from_config(fields if as_field else name)
 
     files = bilm_files("mini") if name == "mini" else FIXTURE_FILES
     assert bilm.fingerprint() == make_bilm(*files).fingerprint()
-
-
-def test_a_name_has_the_other_fields_beside_it(tmp_path: Path) -> None:
-    fields = {"pretrained_file": "mini", "state": "snapshot", "store": {"path": str(tmp_path)}}
-
-    bilm = bilm_from_config(fields)
-
-    assert bilm.state_name == "snapshot" and bilm.store is not None
+    assert (bilm.store is not None) == as_field
 
 
 def test_options_are_put_in_wherever_a_config_names_a_bilm() -> None:

@@ -104,7 +104,6 @@ CONTRACTS = {
     "ner": Contract(
         choices=[
             "{ hidden_dims: [4] }",
-            "{ elmo_layer_norm: 'sentence' }",
             "{ characters: null }",
         ],
         lengths=[{"tokens": 40, "tags": 40}],
@@ -130,7 +129,7 @@ CONTRACTS = {
         ],
     ),
     "srl": Contract(
-        choices=["{ num_layers: 3 }", "{ elmo_layer_norm: 'sentence' }"],
+        choices=["{ num_layers: 3 }"],
         overrides={
             "data_loader.batch_sampler.shuffle": False,
             "validation_data_loader.batch_sampler.shuffle": False,
@@ -155,7 +154,7 @@ CONTRACTS = {
         ],
     ),
     "coref": Contract(
-        choices=["{ characters: null }", "{ elmo_layer_norm: 'sentence' }"],
+        choices=["{ characters: null }"],
         overrides={"data_loader.shuffle": False},
         lengths=[{"tokens": 60}],
         outputs=["loss"],

@@ -19,13 +19,12 @@ def test_documents_are_read_with_their_speakers_and_mentions(tmp_path: Path) -> 
 
     assert documents == [
         CorefDocument(
-            line_number=1,
             name="nw/a",
             sentences=[["I", "left"], ["The", "old", "man"]],
             speakers=["Ann", "Ann", "Bob", "Bob", "Bob"],
             clusters=[[(0, 1), (4, 5)], [(2, 5)]],
         ),
-        CorefDocument(10, "bc/b", [["Yes"]], ["-"], []),
+        CorefDocument("bc/b", [["Yes"]], ["-"], []),
     ]
 
 

@@ -4,7 +4,6 @@ from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTok
 from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.readers.distinct_texts import DistinctTexts
-from elmo_tasks.readers.indexers import CharIdsIndexer
 
 
 def test_texts_in_lists_and_of_several_fields_are_found_once() -> None:
@@ -23,16 +22,3 @@ def test_texts_in_lists_and_of_several_fields_are_found_once() -> None:
     assert len(texts) == 3
     for index, words in enumerate(["a b", "c", "d e f"]):
         assert texts[index].tolist() == batch_to_ids([words.split()])[0].tolist()
-
-
-def test_a_text_is_another_only_if_its_indexer_gives_other_ids() -> None:
-    indexers = [ELMoTokenCharactersIndexer(tokens_to_add=given) for given in (None, {"x": 5})]
-    fields = {
-        str(number): TextField([Token("x")], {"elmo": indexer})
-        for number, indexer in enumerate([*indexers, CharIdsIndexer()])
-    }
-
-    texts = DistinctTexts([Instance(fields)])
-
-    assert len(texts) == 2 and texts[0].tolist() != texts[1].tolist()
-    assert texts[0].tolist() == batch_to_ids([["x"]])[0].tolist()

@@ -118,17 +118,12 @@ def test_several_reads_may_take_turns() -> None:
 
 
 def test_everything_else_is_that_of_the_other_reader() -> None:
-    sst = SstReader()
+    given = FractionReader(SstReader(), 0.5)
 
-    for reader in (FractionReader(sst, 0.5), pickle.loads(pickle.dumps(FractionReader(sst, 0.5)))):
-        assert [token.text for token in reader.tokenizer.tokenize("Well done.")] == [
-            "Well",
-            "done",
-            ".",
-        ]
+    for reader in (given, pickle.loads(pickle.dumps(given))):
+        assert [token.text for token in reader.tokenizer.tokenize("Done.")] == ["Done", "."]
         instance = reader.text_to_instance([Token("Good")], "positive")
         reader.apply_token_indexers(instance)
-        assert instance["label"].label == "positive"
         assert list(instance["tokens"].token_indexers) == ["tokens"]
         with pytest.raises(AttributeError, match="no_such_thing"):
             _ = reader.no_such_thing

@@ -12,13 +12,6 @@ from tests.helpers.reading import words, written
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"
 
 
-def test_tags_are_read_as_they_are() -> None:
-    instances = list(TagReader(column="xpos").read(FIXTURE))
-
-    assert instances[0]["tags"].labels == "DT NN VBD IN NN .".split()
-    assert instances[0]["metadata"].metadata == {"tokens": "The ferry left at noon .".split()}
-
-
 def test_a_tag_that_the_training_lacks_has_an_index_that_no_model_predicts() -> None:
     instances = list(TagReader().read(FIXTURE))
     vocab = Vocabulary.from_instances(instances[:1])
@@ -54,30 +47,23 @@ def as_allennlp_reads(path: Path) -> list[tuple[list[str], list[str]]]:
     return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
 
 
-def test_fixture_is_read_as_by_allennlp() -> None:
-    read = sentences(TagReader.of_entities(), ENTITIES)
-
-    assert read == as_allennlp_reads(ENTITIES)
-    assert len(read) == 10
-
-    tags = "O O B-PER L-PER B-PER L-PER O O".split()
-
-    assert read[4] == ("Results : Tomas Quill Ines Rovira drew .".split(), tags)
+FILES = [
+    (ENTITIES, 10, 17),
+    (CONLL / "eng.train", 14_041, 23_499),
+    (CONLL / "eng.testa", 3_250, 5_942),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "num_sentences", "num_entities"),
-    [("eng.train", 14_041, 23_499), ("eng.testa", 3_250, 5_942)],
-)
-def test_official_files_are_read_as_by_allennlp(
-    name: str, num_sentences: int, num_entities: int
+@pytest.mark.parametrize(("path", "num_sentences", "num_entities"), FILES)
+def test_entities_are_read_as_by_allennlp(
+    path: Path, num_sentences: int, num_entities: int
 ) -> None:
-    if not (CONLL / name).exists():
-        pytest.skip(f"{CONLL / name} is not there")
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
 
-    read = sentences(TagReader.of_entities(), CONLL / name)
+    read = sentences(TagReader.of_entities(), path)
 
-    assert read == as_allennlp_reads(CONLL / name)
+    assert read == as_allennlp_reads(path)
     assert len(read) == num_sentences
     assert sum(len(read_entities(tags, "BIOUL")) for _, tags in read) == num_entities
 

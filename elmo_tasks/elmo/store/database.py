@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from elmo_tasks.elmo.store.sqlite_file import connect, file_identity, transaction
+from elmo_tasks.elmo.store.sqlite_file import connect, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ class LayerDatabase:
         self.folder = os.path.expanduser(folder)
         self._file = os.path.join(self.folder, FILE)
         self._connection: sqlite3.Connection | None = None
-        # The process and the file, by device and inode, that the connection belongs to.
-        self._opened_for: tuple[int, ...] = ()
+        # The process that the connection belongs to.
+        self._pid: int | None = None
         self._takes_values = True
 
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
@@ -73,7 +73,7 @@ class LayerDatabase:
 
     @property
     def takes_values(self) -> bool:
-        """Whether the file can be written to; `False` after an error until it is opened again."""
+        """Whether the file can be written to; `False` after an error."""
         return self._open() is not None and self._takes_values
 
     def _read(
@@ -92,15 +92,13 @@ class LayerDatabase:
 
     def _open(self) -> sqlite3.Connection | None:
         """
-        Returns the connection to the file that is now at the path, or `None` after an error. Opens
-        it first if it was replaced, or if this process is a new fork.
+        Returns the connection to the file, or `None` after an error. Opens it at the first use, and
+        again in a new fork.
         """
-        if self._opened_for == (os.getpid(), *file_identity(self._file)):
+        if self._pid == os.getpid():
             return self._connection
-        if self._opened_for and self._opened_for[0] != os.getpid():
-            _of_parents.append(self._connection)
-        elif self._connection is not None:
-            self._connection.close()
+        _of_parents.append(self._connection)
+        self._pid = os.getpid()
         self._connection, self._takes_values = None, True
         try:
             os.makedirs(self.folder, exist_ok=True)
@@ -116,7 +114,6 @@ class LayerDatabase:
                 self._connection = connect(self._file, self._takes_values)
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
-        self._opened_for = (os.getpid(), *file_identity(self._file))
         return self._connection
 
     def _give_up(self, error: OSError | sqlite3.Error) -> None:

@@ -70,4 +70,4 @@ def key_in(database: LayerDatabase, source: LayerSource, dtype: str) -> bytes:
 
 
 def _weights(source: LayerSource, dtype: str) -> bytes:
-    return hash_bytes(source.fingerprint + dtype.encode())
+    return hash_bytes(dtype.encode() + source.fingerprint)
