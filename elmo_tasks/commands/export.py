@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model.tar.gz or the folder of a training; with --onnx also a biLM",
     )
     add("folder", metavar="DIR", help="the folder to write to")
-    add("--name", help="the name of the biLM, if there are several, such as text_embedder.bilm")
     add(
         "--dtype",
         choices=("float16", "float32"),
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.place is not None:
         raise ConfigurationError("--place chooses a mix: give --onnx as well")
-    name, bilm = load_bilm(args.archive_file, args.name, args.weights)
+    name, bilm = load_bilm(args.archive_file, args.weights)
     bilm.to_files(args.folder, args.dtype)
     print(
         f"Wrote {files[0]} and {files[1]}: the biLM {name} of {args.archive_file}, "
@@ -85,7 +84,7 @@ def _write_onnx(path: Path, args: argparse.Namespace) -> None:
             "--onnx takes neither --weights nor --dtype float16: export without --onnx "
             "first, and then export that folder with --onnx"
         )
-    opened = open_elmo(args.archive_file, args.name)
+    opened = open_elmo(args.archive_file)
     bilm, mix = opened.bilm, opened.mix(args.place)
     write_onnx(path, bilm, mix or ElmoMix(bilm.num_layers))
     print(

@@ -111,7 +111,6 @@ def add_bilm(parser: argparse.ArgumentParser) -> None:
         "them as in the NLPL repository, a repository of these files on the Hugging Face hub "
         "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
     )
-    add("--name", help="the name of the biLM, if the model of an archive has several")
     add("--options", "--options-file", metavar="FILE", help="the options.json of a biLM")
     add("--weights", "--weight-file", metavar="FILE", help="the weights.hdf5 of a biLM")
     add_shared(parser, "--dtype", "--cuda-device", "--threads")
@@ -139,7 +138,7 @@ def open_from_args(args: argparse.Namespace, store: "LayerStore | None" = None) 
         if not all(files) or args.bilm is not None:
             raise ConfigurationError("give --options together with --weights and without --bilm")
         name = files
-    return open_elmo(name, args.name, store, device_of(args), args.dtype)
+    return open_elmo(name, store, device_of(args), args.dtype)
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:

@@ -250,22 +250,13 @@ def test_a_saved_encoder_gives_the_same_vectors(
     assert_alike(mean(TEXT), ElmoEncoder(bilm)(TEXT))
 
 
-NOT_THERE: list[tuple[str, dict[str, Any], str]] = [
-    ("mini", {"place": "input"}, "mini is a biLM without mixes: place must be le"),
-    ("mini", {"batch_tokens": 0}, "batch_tokens must be 1 or more, not 0"),
-    ("minni", {}, "no biLM is known as 'minni'.*mean 'mini'"),
-    (".", {}, "has no options.json; the folder of"),
-    ("./missing.tar.gz", {}, "missing.tar.gz"),
-]
-
-
-@pytest.mark.parametrize(("name", "settings", "words"), NOT_THERE)
-def test_what_is_not_there_is_named(
-    name: str, settings: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises((ConfigurationError, FileNotFoundError), match=words):
-        ElmoEncoder.from_pretrained(name, **settings)
+def test_what_is_not_there_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="mini is a biLM without mixes: place must be le"):
+        ElmoEncoder.from_pretrained("mini", place="input")
+    with pytest.raises(ConfigurationError, match="batch_tokens must be 1 or more, not 0"):
+        ElmoEncoder.from_pretrained("mini", batch_tokens=0)
+    with pytest.raises(FileNotFoundError, match="missing.tar.gz"):
+        ElmoEncoder.from_pretrained("./missing.tar.gz")
 
 
 def a_mix(weights: list[float], gamma: float, **settings: Any) -> ElmoMix:

@@ -30,7 +30,6 @@ def test_sentence_of_conll_2012_has_its_words_predicates_and_line() -> None:
 
     assert len(sentences) == 12
     assert sentences[1] == SrlSentence(
-        9,
         "The storm broke two windows and frightened the dog .".split(),
         [
             Predicate(2, [Entity("ARG0", 0, 2), Entity("V", 2, 3), Entity("ARG1", 3, 5)]),
@@ -58,14 +57,14 @@ def test_columns_of_conll_2005_are_read_by_naming_them(tmp_path: Path) -> None:
     reordered = "(A0* - a\n*A0) - -\n(V*) be -\n"
 
     assert list(read_srl(written(tmp_path / "srl.txt", text), CONLL_2005)) == [
-        SrlSentence(1, ["#", "sold"], [Predicate(1, [Entity("A0", 0, 1), Entity("V", 1, 2)])]),
-        SrlSentence(4, ["boats"], []),
-        SrlSentence(6, ["rain", "fell"], [Predicate(1, [Entity("V", 1, 2)])]),
+        SrlSentence(["#", "sold"], [Predicate(1, [Entity("A0", 0, 1), Entity("V", 1, 2)])]),
+        SrlSentence(["boats"], []),
+        SrlSentence(["rain", "fell"], [Predicate(1, [Entity("V", 1, 2)])]),
     ]
     # Columns may also stand behind those of the roles.
     assert list(
         read_srl(written(tmp_path / "srl.txt", reordered), ["roles", "predicate", "word"])
-    ) == [SrlSentence(1, ["a", "-", "-"], [Predicate(2, [Entity("A0", 0, 2), Entity("V", 2, 3)])])]
+    ) == [SrlSentence(["a", "-", "-"], [Predicate(2, [Entity("A0", 0, 2), Entity("V", 2, 3)])])]
 
 
 def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
