@@ -5,7 +5,7 @@ import torch
 
 from elmo_tasks.analysis.tables import layer_name, table
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.opening import describe_model, find_mixes, load_model
+from elmo_tasks.elmo.opening import find_mixes, load_model
 
 
 def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:
@@ -26,7 +26,7 @@ def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:
     mixes = mixes_of(model)
     if not mixes:
         raise ConfigurationError(
-            f"{archive} holds no mix of elmo_tasks, but {describe_model(model)}"
+            f"{archive} holds no mix of elmo_tasks, but a {type(model).__name__}"
         )
     return [{"model": name, **mix} for mix in mixes]
 

@@ -118,12 +118,9 @@ class FrozenBiLm(BiLm):
 
     def source(self) -> LayerSource:
         """Describes this biLM to a store."""
-        options = self.options
-        size = f"{options.num_layers}x{options.cell_dim}_{options.projection_dim}"
-        about = {"bilm": f"{size} {self.dtype}", "state": self.state_name}
         parts = [part.detach().float().cpu().flatten() for part in self.state.state_dict().values()]
         start = torch.cat([torch.zeros(0), *parts]).numpy()
-        return LayerSource(self.fingerprint(), about, start, self.num_layers, self.get_output_dim())
+        return LayerSource(self.fingerprint(), start, self.num_layers, self.get_output_dim())
 
     def _fingerprint(self, dtype: str) -> bytes:
         if self._weights_hash is None:

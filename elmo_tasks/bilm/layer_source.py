@@ -12,12 +12,10 @@ class LayerSource(NamedTuple):
     # Parameters
 
     fingerprint: A hash of the weights, the options, the dtype and the kind of start state.
-    about: A description for people: `bilm` (sizes and dtype) and `state`.
     start: The numbers of the state that every sentence starts from; empty if all are zeros.
     """
 
     fingerprint: bytes
-    about: dict[str, str]
     start: numpy.ndarray
     num_layers: int
     dim: int

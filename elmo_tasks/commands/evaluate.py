@@ -27,18 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--output", help="write the metrics to this file, too, as JSON")
     add("--predictions-output-file", metavar="OUT", help="write the answers to this file")
     add_count(parser, "--batch-size", None, "inputs in a batch (default: as in training)")
-    add(
-        "--extend-vocab",
-        action="store_true",
-        help="give the words of FILE that the model does not know new vectors",
-    )
-    add(
-        "--embedding-sources-mapping",
-        metavar="JSON",
-        default="",
-        help="the files of word vectors for --extend-vocab, by the names of the embeddings in the "
-        "model (default: the files of the training)",
-    )
     add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
     add_shared(parser, "--file-friendly-logging")
 
@@ -65,8 +53,6 @@ def run(args: argparse.Namespace) -> None:
             batch_size=args.batch_size,
             cmd_overrides=args.overrides,
             cuda_device=args.cuda_device,
-            embedding_sources_mapping=args.embedding_sources_mapping,
-            extend_vocab=args.extend_vocab,
             weights_file=args.weights,
             file_friendly_logging=args.file_friendly_logging,
         )

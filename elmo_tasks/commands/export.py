@@ -29,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model.tar.gz or the folder of a training; with --onnx also a biLM",
     )
     add("folder", metavar="DIR", help="the folder to write to")
-    add("--name", help="the name of the biLM, if there are several, such as text_embedder.bilm")
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--dtype",
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
         if file.exists():
             raise ConfigurationError(f"{file} exists; choose another folder")
     if args.onnx:
-        opened = open_elmo(args.archive_file, args.name)
+        opened = open_elmo(args.archive_file)
         bilm, mix = opened.bilm, opened.mix(args.place)
         write_onnx(files[0], bilm, mix or ElmoMix(bilm.num_layers))
         print(
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
             f"parameters; elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
         )
         return
-    name, bilm = load_bilm(args.archive_file, args.name)
+    name, bilm = load_bilm(args.archive_file)
     bilm.to_files(args.folder, args.dtype)
     print(
         f"Wrote {files[0]} and {files[1]}: the biLM {name} of {args.archive_file}, "

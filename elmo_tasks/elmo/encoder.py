@@ -79,7 +79,6 @@ class ElmoEncoder:
         device: str | torch.device = "cpu",
         dtype: str | None = None,
         layers: str | int = "all",
-        within: str | None = None,
         **settings,
     ) -> "ElmoEncoder":
         """
@@ -87,14 +86,14 @@ class ElmoEncoder:
 
         # Parameters
 
-        name, within, store, device, dtype: As for `open_elmo`.
+        name, store, device, dtype: As for `open_elmo`.
         place: `input` or `output`: the place of the mix, if a model has several mixes.
         layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there
             is no trained mix; `concat` for all layers side by side; `last`; or the index of one
             layer, 0 for the token layer.
         settings: Arguments of the constructor.
         """
-        opened = open_elmo(name, within, store, device, dtype)
+        opened = open_elmo(name, store, device, dtype)
         if "mix" in settings:
             if place is not None:
                 raise ConfigurationError("give either a mix or its place, not both")
@@ -112,10 +111,6 @@ class ElmoEncoder:
         """
         self.bilm.to_files(folder, dtype)
         write_mix(Path(folder) / MIX_FILE, self.mix)
-
-    def __repr__(self) -> str:
-        bilm = self.bilm
-        return f"<ElmoEncoder: {bilm.num_layers} layers of width {bilm.get_output_dim()}>"
 
     @property
     def bilm(self) -> FrozenBiLm:

@@ -24,8 +24,8 @@ def bilm_from_config(
         which is returned as it is. Among the arguments, `store` is an object with those of
         `LayerStore`, and `options` may be left out if `pretrained_file` is a name, folder or
         repository.
-    serialization_dir: The folder of the training, or of the unpacked archive, whose store stays
-        closed (see `LayerStore.is_closed_by`).
+    serialization_dir: The folder of the training, or of the unpacked archive. A model from an
+        archive has no store.
 
     # Raises
 
@@ -38,8 +38,7 @@ def bilm_from_config(
     if store is not None and not isinstance(store, LayerStore):
         store = from_fields(LayerStore, store)
     # AllenNLP removes `pretrained_file` from the config of an archive.
-    from_archive = fields.get("pretrained_file") is None and serialization_dir is not None
-    if store is not None and from_archive and store.is_closed_by(serialization_dir):
+    if fields.get("pretrained_file") is None and serialization_dir is not None:
         store = None
     return from_fields(make_bilm, fields, store=store)
 

@@ -15,8 +15,6 @@ MIX_FILE = "mix.json"
 
 _FIELDS = {"layers", "scalar_parameters", "gamma", "layer_norm"}
 
-_LARGEST = torch.finfo(torch.float32).max
-
 
 class ElmoMix(torch.nn.Module):
     """
@@ -176,22 +174,20 @@ def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
     if not isinstance(fields, dict) or set(fields) != _FIELDS:
         raise ConfigurationError(f"{path} must be an object with {', '.join(sorted(_FIELDS))}")
     mix = ElmoMix(num_layers, fields["layers"], layer_norm=fields["layer_norm"])
-    num_weights = 0 if mix.scalar_parameters is None else num_layers
-    weights = fields["scalar_parameters"] or []
-    numbers = [*weights, fields["gamma"]] if isinstance(weights, list) else []
-    if len(numbers) != num_weights + 1 or not all(map(_is_number, numbers)):
-        raise ConfigurationError(
-            f"{path} must have {num_weights} scalar_parameters and a gamma, all of them numbers "
-            "that float32 can hold"
+    state = {"scalar_parameters": fields["scalar_parameters"], "gamma": [fields["gamma"]]}
+    try:
+        mix.load_state_dict(
+            {
+                name: torch.tensor(value, dtype=torch.double)
+                for name, value in state.items()
+                if value is not None
+            }
         )
-    with torch.no_grad():
-        if mix.scalar_parameters is not None:
-            mix.scalar_parameters.copy_(torch.tensor(list(map(float, weights))))
-        mix.gamma.fill_(float(fields["gamma"]))
+    except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"{path} must have {mix.num_layers if fields['layers'] == 'all' else 0} numbers as "
+            "scalar_parameters, and a number as gamma"
+        ) from error
+    if not all(parameter.isfinite().all() for parameter in mix.parameters()):
+        raise ConfigurationError(f"{path} must have numbers that float32 can hold")
     return mix
-
-
-def _is_number(value: object) -> bool:
-    # Integers of JSON may have any size. Python can compare them, but `math.isfinite` and torch
-    # raise errors for large ones.
-    return type(value) in (int, float) and abs(value) <= _LARGEST  # type: ignore[arg-type]

@@ -47,7 +47,6 @@ class Opened(NamedTuple):
 
 def open_elmo(
     name: Source = DEFAULT_BILM,
-    within: str | None = None,
     store: Store | None = None,
     device: str | torch.device = "cpu",
     dtype: str | None = None,
@@ -65,8 +64,7 @@ def open_elmo(
         - the path or address of a folder or zip file of the NLPL repository;
         - a repository on the Hugging Face hub: `owner/name` or `owner/name@revision`;
         - the paths or addresses of two files in bilm-tf's format, options and weights;
-        - a trained model, whose biLM is opened (see `model_path`).
-    within: The name of the biLM in its model; needed if the model has several.
+        - a trained model with one biLM (see `model_path`).
     store: Remembers layers, which are then rounded to the `dtype` of the store.
     device (default `'cpu'`): The device that the biLM runs on.
     dtype: The dtype of the matrix products (see `FrozenBiLm`); by default the setting of the model,
@@ -80,7 +78,7 @@ def open_elmo(
         return Opened(str(name[1]), _read(name, store, device, dtype), {})
     if is_model(name):
         model = load_model(name)
-        chosen, trained = _choose(model, name, within)
+        chosen, trained = _only_bilm(model, name)
         mixes = find_mixes(model.get_submodule(chosen.rpartition(".")[0]))
         return Opened(str(name), FrozenBiLm.of(trained.to(device), store, dtype), mixes)
     files = bilm_files(name)
@@ -129,36 +127,19 @@ def load_model(archive_file: str | os.PathLike) -> torch.nn.Module:
     return open_archive(archive_file).model.eval()
 
 
-def load_bilm(archive_file: str | os.PathLike, name: str | None = None) -> tuple[str, BiLm]:
+def load_bilm(archive_file: str | os.PathLike) -> tuple[str, BiLm]:
     """
     Loads the biLM of an archive as `load_model` does. Returns the biLM's name in the model, and the
-    biLM. Raises `ConfigurationError` if the model has no biLM, or several and no `name` is given.
+    biLM. Raises `ConfigurationError` if the model has no biLM, or several.
     """
-    return _choose(load_model(archive_file), archive_file, name)
+    return _only_bilm(load_model(archive_file), archive_file)
 
 
-def _choose(
-    model: torch.nn.Module, archive_file: str | os.PathLike, name: str | None
-) -> tuple[str, BiLm]:
+def _only_bilm(model: torch.nn.Module, archive_file: str | os.PathLike) -> tuple[str, BiLm]:
     bilms = find_bilms(model)
-    if not bilms:
-        raise ConfigurationError(
-            f"{archive_file} holds no biLM of elmo_tasks, but {describe_model(model)}"
-        )
-    names = ", ".join(bilms)
-    if name is None and len(bilms) > 1:
-        raise ConfigurationError(
-            f"{archive_file} holds {len(bilms)} biLMs: {names}; choose one by its name"
-        )
-    if name is not None and name not in bilms:
-        raise ConfigurationError(f"{archive_file} holds no biLM named {name!r}, but {names}")
-    name = name or next(iter(bilms))
-    return name, bilms[name]
-
-
-def describe_model(model: torch.nn.Module) -> str:
-    """Describes the parts of a model that has no biLM of elmo_tasks."""
-    parts = ", ".join(
-        f"{name} ({type(module).__name__})" for name, module in model.named_children()
-    )
-    return f"a {type(model).__name__} of {parts or 'no modules'}"
+    if len(bilms) != 1:
+        held = f"{len(bilms)} biLMs: {', '.join(bilms)}"
+        if not bilms:
+            held = f"no biLM of elmo_tasks, but a {type(model).__name__}"
+        raise ConfigurationError(f"{archive_file} holds {held}")
+    return next(iter(bilms.items()))

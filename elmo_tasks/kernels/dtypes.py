@@ -1,10 +1,7 @@
 import functools
-import logging
 import platform
 
 import torch
-
-logger = logging.getLogger(__name__)
 
 # The values of the setting `dtype` of a biLM and of its training.
 DTYPES = ("auto", "float32", "bfloat16")
@@ -13,13 +10,10 @@ DTYPES = ("auto", "float32", "bfloat16")
 def used_dtype(dtype: str, device: torch.device) -> str:
     """
     Returns the dtype of matrix products on a device for a setting `dtype`. `auto` is `bfloat16` on
-    a device that has units for it, and `float32` elsewhere. Warns once if `bfloat16` is set for a
-    CPU without such units.
+    a device that has units for it, and `float32` elsewhere.
     """
     if dtype == "auto":
         return "bfloat16" if has_bfloat16(device.type) else "float32"
-    if dtype == "bfloat16" and device.type == "cpu" and not has_bfloat16("cpu"):
-        _warn_of_slow_bfloat16()
     return dtype
 
 
@@ -41,11 +35,3 @@ def has_bfloat16(device_type: str) -> bool:
     except (AttributeError, RuntimeError):
         return False
     return supported
-
-
-@functools.cache
-def _warn_of_slow_bfloat16() -> None:
-    logger.warning(
-        "This CPU has no units for bfloat16, so products take 2 to 7 times as long as in float32. "
-        "Set dtype to auto or float32."
-    )

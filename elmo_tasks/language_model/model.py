@@ -153,15 +153,6 @@ class ElmoLanguageModel(Model):
             return False
         return int(self.num_batches) < self.num_softmax_batches
 
-    def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
-        """Refuses AllenNLP's `--extend-vocab`, since the softmax has no row for a new word."""
-        num_new = extended_vocab.get_vocab_size("tokens") - 1 - self.softmax.num_classes
-        if num_new > 0:
-            raise ConfigurationError(
-                f"the data has {num_new} words that the softmax does not know and cannot learn; "
-                "evaluate without --extend-vocab, and they count as unknown"
-            )
-
     def _load_archive(self, archive: str) -> None:
         with unpacked(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")

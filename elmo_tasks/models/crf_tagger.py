@@ -14,7 +14,7 @@ from elmo_tasks.models.tagger import Tagger
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_tag
+from elmo_tasks.readers.entities import Entity, read_entities, split_tag
 
 
 class TagPath(NamedTuple):
@@ -30,8 +30,7 @@ class CrfTagger(Tagger):
     """
     A tagger of named entities with biLSTMs and a conditional random field, as in Peters et al.
     2018, supplement A.7. The tags of a sentence are chosen jointly, among the sequences that the
-    tagging scheme allows. The scheme is BIOUL if the vocabulary has tags for the ends of entities,
-    otherwise BIO.
+    tagging scheme BIOUL allows.
 
     Registered as a `Model` with name "elmo_crf_tagger".
 
@@ -61,15 +60,14 @@ class CrfTagger(Tagger):
         self.encoders = torch.nn.ModuleList(encoders)
         self.dropout = InputVariationalDropout(dropout)
         self._check_dimensions()
-        self.scheme = "BIOUL" if has_ends(self.tag_names) else "BIO"
         output_dim = encoders[-1].get_output_dim() + text_embedder.get_elmo_dim()
         self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
         self.crf = ConditionalRandomField(
             len(self.tag_names),
-            allowed_transitions(self.scheme, dict(enumerate(self.tag_names))),
+            allowed_transitions("BIOUL", dict(enumerate(self.tag_names))),
             include_start_end_transitions=False,
         )
-        self.span_f1 = SpanF1(vocab, "labels", label_encoding=self.scheme)
+        self.span_f1 = SpanF1(vocab, "labels", label_encoding="BIOUL")
         initializer(self)
 
     def forward(
@@ -120,7 +118,7 @@ class CrfTagger(Tagger):
             raise ValueError(NOT_FINITE)
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = self.names_of(best_tags, mask)
-        entities = [read_entities(row, self.scheme) for row in tags]
+        entities = [read_entities(row, "BIOUL") for row in tags]
         paths = CrfPaths(self.crf, output_dict["logits"].double(), mask)
         confidences = paths.span_probabilities(best_tags, entities, self._is_inside())
         return {**output_dict, "tags": tags, "entities": entities, "confidences": confidences}
@@ -137,7 +135,7 @@ class CrfTagger(Tagger):
         log_probabilities = (best.scores - paths.log_partition().unsqueeze(1))[0]
         names = self.names_of(best.tags[0], torch.ones_like(best.tags[0], dtype=torch.bool))
         return [
-            TagPath(tags, read_entities(tags, self.scheme), math.exp(log_probability))
+            TagPath(tags, read_entities(tags, "BIOUL"), math.exp(log_probability))
             for tags, log_probability in zip(names, log_probabilities.tolist())
             if log_probability > -math.inf
         ]

@@ -1,11 +1,7 @@
-from typing import Any
-
 import torch
 from allennlp.data import Vocabulary
 from allennlp.models import Model
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import listed
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
@@ -17,7 +13,8 @@ class Tagger(Model):
 
     def __init__(self, vocab: Vocabulary, **kwargs) -> None:
         super().__init__(vocab, **kwargs)
-        self.tag_names = _tag_names(vocab)
+        names = vocab.get_index_to_token_vocabulary("labels")
+        self.tag_names = [names[index] for index in range(len(names))]
 
     def names_of(self, tags: torch.Tensor, mask: torch.Tensor) -> list[list[str]]:
         """Returns the names of the tags of each sentence, of shape (batch, length) with padding."""
@@ -30,16 +27,3 @@ class Tagger(Model):
         if self.training:
             scores = {name: value for name, value in scores.items() if name.endswith("-overall")}
         return {**scores, **self.text_embedder.mix_metrics()}
-
-    def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
-        """Refuses new tags, which `--extend-vocab` found in the data and no model can predict."""
-        if new := _tag_names(extended_vocab)[len(self.tag_names) :]:
-            raise ConfigurationError(
-                f"the data has tags that the model was not trained on: {listed(new)}; evaluate "
-                "without --extend-vocab, or on data with the tags of the training"
-            )
-
-
-def _tag_names(vocab: Vocabulary) -> list[str]:
-    names = vocab.get_index_to_token_vocabulary("labels")
-    return [names[index] for index in range(len(names))]

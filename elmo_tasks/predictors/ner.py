@@ -54,9 +54,9 @@ class NerPredictor(TextPredictor):
         self, instance: Instance, outputs: dict[str, Any]
     ) -> list[Instance]:
         """Returns an instance for each entity, or one for a sentence without entities."""
-        tags, scheme = outputs["tags"], self._model.scheme
+        tags = outputs["tags"]
         chosen = [
-            write_tags([entity], len(tags), scheme) for entity in read_entities(tags, scheme)
+            write_tags([entity], len(tags), "BIOUL") for entity in read_entities(tags, "BIOUL")
         ] or [tags]
         labelled = [instance.duplicate() for _ in chosen]
         for each, one in zip(labelled, chosen):

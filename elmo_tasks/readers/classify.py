@@ -42,8 +42,7 @@ class ClassifyReader(TextReader):
     label (default `'label'`): The name of the column with the label.
     separator: The text between the labels of a row, which may then have several labels or none. In
         JSON and Parquet, the labels may also be a list. By default, a row has one label.
-    max_tokens, max_sentence_tokens (default `100`), language (default `'en'`): As for
-        `TextSentences`.
+    max_tokens, language (default `'en'`): As for `TextSentences`.
     token_indexers: By default word ids under the name `tokens`.
     """
 
@@ -53,7 +52,6 @@ class ClassifyReader(TextReader):
         label: str = "label",
         separator: str = None,
         max_tokens: int = None,
-        max_sentence_tokens: int = 100,
         language: str = "en",
         token_indexers: dict[str, TokenIndexer] = None,
         **kwargs,
@@ -62,13 +60,12 @@ class ClassifyReader(TextReader):
         self.texts = ["text"] if texts is None else texts
         self.label = label
         self.separator = separator
-        self.sentences = TextSentences(language, max_sentence_tokens, max_tokens)
+        self.sentences = TextSentences(language, max_tokens)
         if not 1 <= len(set(self.texts)) == len(self.texts) <= len(TEXT_FIELDS):
             raise ConfigurationError(
                 f"texts must be the names of one or two columns, not {self.texts!r}"
             )
         check_at_least("max_tokens", max_tokens)
-        check_at_least("max_sentence_tokens", max_sentence_tokens)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_rows = num_empty = 0

@@ -25,25 +25,21 @@ class CorefDocument(NamedTuple):
 
     # Parameters
 
-    line_number, name: The line of `#begin document`, from 1, and the name in it, such as
-        `bc/cctv/00/cctv_0000`.
+    name: The name in the line `#begin document`, such as `bc/cctv/00/cctv_0000`.
     sentences: At least one sentence, each of at least one word.
     speakers: The speaker of each word; empty strings if the file has no such column.
     clusters: The spans of each cluster's mentions in the order of their ends. A cluster may have
         only one mention, mentions may cross, and clusters may share a span.
-    left_out: The line of each mention that was left out, and what is wrong with the mention.
     """
 
-    line_number: int
     name: str
     sentences: list[list[str]]
     speakers: list[str]
     clusters: list[list[Span]]
-    left_out: tuple[str, ...] = ()
 
 
 def read_coref(
-    file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012, skip_wrong: bool = False
+    file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
 ) -> Iterator[CorefDocument]:
     """
     Yields the documents of a file in the format of CoNLL-2012. A document begins with a line
@@ -57,19 +53,18 @@ def read_coref(
 
     columns: Names of all columns, of which `word`, `coreference` and, if it is there, `speaker` are
         read.
-    skip_wrong (default `False`): Whether wrong mentions are left out: those with a bracket that is
-        unbalanced within its sentence, and those that their cluster has already.
 
     # Raises
 
     `ValueError`: There is no document, a document is empty or does not end, a line is outside of
-        the documents or has another number of columns, or, without `skip_wrong`, a mention is
-        wrong. The message names file and line.
+        the documents or has another number of columns, or a mention is wrong: its bracket is
+        unbalanced within its sentence, or its cluster has it already. The message names file and
+        line.
     """
     found = False
     for document in _documents(file_path):
         found = True
-        yield _parsed(file_path, document, columns, skip_wrong)
+        yield _parsed(file_path, document, columns)
     if not found:
         raise ValueError(
             f"{file_path}:1: there is no document: expected '#begin document (NAME); part 000'"
@@ -116,81 +111,59 @@ def _documents(file_path: str | os.PathLike) -> Iterator[_Document]:
 
 
 def _parsed(
-    file_path: str | os.PathLike, document: _Document, columns: Sequence[str], skip_wrong: bool
+    file_path: str | os.PathLike, document: _Document, columns: Sequence[str]
 ) -> CorefDocument:
     sentences: list[list[str]] = []
     speakers: list[str] = []
-    mentions = _Mentions(file_path, skip_wrong)
+    clusters: dict[str, list[Span]] = {}
     lines = iter(document.lines)
     for line, values in sentence_columns(lines, str(file_path), "columns", columns):
+        # The open mentions of each cluster: the index of the first word, and its line.
+        begun: dict[str, list[tuple[int, int]]] = {}
         for row, value in enumerate(values["coreference"]):
             if value != _NO_MENTION:
-                for bracket in value.split("|"):
-                    mentions.add(line + row, len(speakers) + row, bracket, value)
-        mentions.end_sentence()
+                with at_line(file_path, line + row):
+                    _add_mentions(clusters, begun, value, len(speakers) + row, line + row)
+        for cluster, opened in begun.items():
+            for _, begin in opened:
+                with at_line(file_path, begin):
+                    raise ValueError(
+                        f"the bracket '({cluster:.80}' is not closed within the sentence"
+                    )
         sentences.append(values["word"])
         speakers += values.get("speaker", [""] * len(values["word"]))
     if not sentences:
         raise ValueError(f"{file_path}:{document.line_number}: {document.title} has no sentence")
-    return CorefDocument(
-        document.line_number,
-        document.name,
-        sentences,
-        speakers,
-        [spans for spans in mentions.clusters.values() if spans],
-        tuple(mentions.left_out),
-    )
+    found = list(clusters.values())
+    return CorefDocument(document.name, sentences, speakers, found)
 
 
-class _Mentions:
-    """Collects the mentions of a document."""
-
-    def __init__(self, file_path: str | os.PathLike, skip_wrong: bool) -> None:
-        self._file_path = file_path
-        self.clusters: dict[str, list[Span]] = {}
-        self.left_out: list[str] = []
-        self._skip_wrong = skip_wrong
-        # The open mentions of each cluster: the index of the first word, and its line.
-        self._open: dict[str, list[tuple[int, int]]] = {}
-
-    def add(self, line_number: int, word: int, bracket: str, value: str) -> None:
+def _add_mentions(
+    clusters: dict[str, list[Span]],
+    begun: dict[str, list[tuple[int, int]]],
+    value: str,
+    word: int,
+    line: int,
+) -> None:
+    """Adds the mentions that end at a word to their clusters, and those that begin to `begun`."""
+    for bracket in value.split("|"):
         match = _BRACKET.fullmatch(bracket)
         if match is None or not (match[1] or match[3]):
             raise ValueError(
-                f"{self._file_path}:{line_number}: the column coreference cannot be {value!r:.80}: "
-                "expected - or a bracket such as '(0)', '(0' and '0)', or several with | between "
-                "them; 0 names a cluster"
+                f"the column coreference cannot be {value!r:.80}: expected - or a bracket such as "
+                "'(0)', '(0' and '0)', or several with | between them; 0 names a cluster"
             )
         opens, cluster, closes = match.groups()
         if opens:
-            self.clusters.setdefault(cluster, [])
-            self._open.setdefault(cluster, []).append((word, line_number))
+            clusters.setdefault(cluster, [])
+            begun.setdefault(cluster, []).append((word, line))
         if not closes:
-            return
-        if not self._open.get(cluster):
-            reason = f"{value!r:.80} closes {cluster:.80}, which is not open in the sentence"
-            self._refuse(line_number, reason)
-            return
-        span = self._open[cluster].pop()[0], word + 1
-        if span in self.clusters[cluster]:
-            reason = f"the cluster {cluster:.80} has the mention that ends here twice"
-            self._refuse(line_number, reason)
-        else:
-            self.clusters[cluster].append(span)
-
-    def end_sentence(self) -> None:
-        for cluster, begun in self._open.items():
-            for _, line_number in begun:
-                self._refuse(
-                    line_number, f"the bracket '({cluster:.80}' is not closed within the sentence"
-                )
-        self._open.clear()
-
-    def _refuse(self, line_number: int, reason: str) -> None:
-        """Leaves out a wrong mention with `skip_wrong`, and otherwise raises an error."""
-        if not self._skip_wrong:
+            continue
+        if not begun.get(cluster):
             raise ValueError(
-                f"{self._file_path}:{line_number}: {reason}; the reader's wrong_mentions: 'skip' "
-                "leaves such mentions out"
+                f"{value!r:.80} closes {cluster:.80}, which is not open in the sentence"
             )
-        self.left_out.append(f"{line_number}: {reason}")
+        span = begun[cluster].pop()[0], word + 1
+        if span in clusters[cluster]:
+            raise ValueError(f"the cluster {cluster:.80} has the mention that ends here twice")
+        clusters[cluster].append(span)

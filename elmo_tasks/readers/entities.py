@@ -5,7 +5,7 @@ from typing import NamedTuple
 from allennlp.modules.conditional_random_field.conditional_random_field import is_transition_allowed
 
 # The prefixes of each tagging scheme. AllenNLP uses the same names of schemes.
-SCHEMES = {"IOB1": "IB", "BIO": "BI", "BIOUL": "BIUL"}
+SCHEMES = {"BIO": "BI", "BIOUL": "BIUL"}
 
 # BIOES is BIOUL with other letters for two prefixes.
 _SYNONYMS = {"E": "L", "S": "U"}
@@ -37,10 +37,10 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
     # Parameters
 
     tags: A tag for each token: `O`, or a prefix, a hyphen and a type; or the prefix alone.
-    scheme: `IOB1`, `BIO` or `BIOUL`, which accepts BIOES too. By default B and I are accepted in
-        any order and read by the rules of conlleval: a B begins an entity, and so does an I unless
-        the tag before it has the same type. Raises `TagError` if the scheme does not allow the
-        tags.
+    scheme: `BIO` or `BIOUL`, which accepts BIOES too. By default B and I are accepted in any order,
+        as in IOB1, and read by the rules of conlleval: a B begins an entity, and so does an I
+        unless the tag before it has the same type. Raises `TagError` if the scheme does not allow
+        the tags.
     """
     begun: list[tuple[str, int]] = []
     ends: list[int] = []

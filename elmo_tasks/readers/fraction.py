@@ -20,7 +20,7 @@ class FractionReader(DatasetReader):
     larger fraction contains a smaller one.
 
     The fraction applies to the items that the other reader passes to `shard_iterable`, such as the
-    trees of SST with all their phrases, or else to its instances.
+    trees of SST with all their phrases.
 
     Registered as a `DatasetReader` with name "elmo_fraction".
 
@@ -38,14 +38,8 @@ class FractionReader(DatasetReader):
         self.reader = reader
         self.fraction = fraction
         self.seed = seed
-        self._shards = reader.manual_distributed_sharding and reader.manual_multiprocess_sharding
 
-    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        if self._shards:
-            return self._read_chosen(file_path)
-        return self._choose(self.reader._read(file_path))
-
-    def _read_chosen(self, file_path: str | os.PathLike) -> Iterator[Instance]:
+    def _read(self, file_path: str | os.PathLike) -> Iterator[Instance]:
         has_chosen = False
 
         def choose(everything: Iterable[T]) -> Iterator[T]:

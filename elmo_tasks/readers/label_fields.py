@@ -1,14 +1,10 @@
-import logging
 from collections.abc import Iterable, Sequence
-from functools import cache
 
 from allennlp.data import Vocabulary
 from allennlp.data.fields import LabelField, MultiLabelField, SequenceLabelField, TextField
 
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
-
-logger = logging.getLogger(__name__)
 
 # The index of a label that the training data lacks. No model predicts it.
 UNKNOWN_LABEL = -1
@@ -110,10 +106,7 @@ class TagsField(SequenceLabelField):
     def index(self, vocab: Vocabulary) -> None:
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
         for index, tag in enumerate(self.labels):
-            if tag not in known and self.scheme is not None:
-                if self.origin is None:
-                    _warn(split_tag(tag)[1])
-                    continue
+            if tag not in known and self.scheme is not None and self.origin is not None:
                 types = sorted({split_tag(each)[1] for each in known} - {""})
                 raise ValueError(
                     f"{self.origin[0]}:{self.origin[1] + index}: the model does not know the tag "
@@ -131,12 +124,3 @@ def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origi
                 f"{origin}the model does not know the label {label!r}; it was trained on "
                 f"{listed(sorted(known))}"
             )
-
-
-@cache
-def _warn(role: str) -> None:
-    logger.warning(
-        "The training data has no role %s. A model does not predict it, and each such argument "
-        "counts as missed.",
-        role,
-    )

@@ -46,8 +46,7 @@ class PredicateWords:
     """
     Decides which words of raw text count as predicates, whatever their neighbours are. A word in
     one of `PredicateField`'s two lists counts as the list says. Any other word counts as a
-    predicate if most of the listed words with the same last three letters are predicates. If the
-    vocabulary lacks the list of words that are no predicates, no other word counts as one.
+    predicate if most of the listed words with the same last three letters are predicates.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
@@ -55,9 +54,7 @@ class PredicateWords:
         self._others = vocab.get_token_to_index_vocabulary(_OTHERS)
         counts = Counter(map(_ending, self._predicates))
         counts.subtract(map(_ending, self._others))
-        self._endings = {
-            ending for ending, count in counts.items() if ending and self._others and count > 0
-        }
+        self._endings = {ending for ending, count in counts.items() if ending and count > 0}
 
     def indices(self, words: Sequence[str]) -> list[int]:
         return [index for index, word in enumerate(words) if self._is_predicate(word.lower())]

@@ -7,21 +7,16 @@ from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.errors import check_choice
 from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.readers.treebank import unescape
 
 logger = logging.getLogger(__name__)
 
 LABELS = ("entailment", "neutral", "contradiction")
 # The gold label of a pair if the annotators did not agree on one.
 NO_LABEL = "-"
-
-# The names of the fields by `tokens_from`; `{}` is 1 for the premise and 2 for the hypothesis.
-TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_parse"}
 
 
 @DatasetReader.register("elmo_snli")
@@ -38,32 +33,27 @@ class SnliReader(TextReader):
 
     # Parameters
 
-    tokens_from (default `'sentence'`): With `sentence`, the tokenizer cuts the raw text of
-        `sentence1` and `sentence2`. With `binary_parse`, the tokens are the leaves of
-        `sentence1_binary_parse` and `sentence2_binary_parse`, as in Chen et al. 2017. Escapes of
-        the Penn Treebank are undone.
     token_indexers: By default word ids under the name `tokens`.
-    tokenizer (default `ElmoSpacyTokenizer()`): Used for raw text. Predictors always use it.
+    tokenizer (default `ElmoSpacyTokenizer()`): Cuts the raw texts, `sentence1` and `sentence2`.
     """
 
     def __init__(
         self,
-        tokens_from: str = "sentence",
         token_indexers: dict[str, TokenIndexer] = None,
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
         super().__init__(token_indexers, **kwargs)
-        check_choice("tokens_from", tokens_from, TEXT_FIELDS)
-        self.tokens_from = tokens_from
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         for _, line, pair, _ in self.shard_iterable(_labelled_pairs(file_path)):
             with at_line(file_path, line):
-                instance = self.text_to_instance(
-                    self._tokens(pair, 1), self._tokens(pair, 2), pair["gold_label"]
+                premise, hypothesis = (
+                    self.tokenizer.tokenize(_field(pair, name))
+                    for name in ("sentence1", "sentence2")
                 )
+                instance = self.text_to_instance(premise, hypothesis, pair["gold_label"])
             yield instance
 
     def text_to_instance(
@@ -84,15 +74,6 @@ class SnliReader(TextReader):
         if label is not None:
             fields["label"] = LabelField(label)
         return Instance(fields)
-
-    def _tokens(self, pair: dict[str, str], side: int) -> list[Token]:
-        name = TEXT_FIELDS[self.tokens_from].format(side)
-        text = _field(pair, name)
-        if self.tokens_from == "sentence":
-            return self.tokenizer.tokenize(text)
-        # Only the ASCII space separates leaves, because a leaf may contain a no-break space.
-        leaves = [word for word in text.split(" ") if word not in ("(", ")", "")]
-        return [Token(unescape(leaf)) for leaf in leaves]
 
 
 def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:

@@ -9,12 +9,15 @@ from allennlp.data.fields import Field, IndexField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
-from elmo_tasks.common.errors import check_at_least, check_choice
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.readers.squad_file import Passage, Question, read_squad
-from elmo_tasks.readers.text_reader import MAX_NAMED, SKIP_OR_REFUSE, PassageField, TextReader
+from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 logger = logging.getLogger(__name__)
+
+# At most this many wrong answers of a file are logged one by one. The others are only counted.
+_MAX_NAMED = 10
 
 
 @DatasetReader.register("elmo_squad")
@@ -22,9 +25,10 @@ class SquadReader(TextReader):
     """
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
     question are the first and the last token that overlap its answer; of several answers, the most
-    frequent one counts. Questions that version 2.0 marks as impossible are left out. At the end,
-    the reader logs how many questions were left out and why, and how many answers are not whole
-    tokens.
+    frequent one counts. Questions that version 2.0 marks as impossible are left out, and so are
+    answers that are not in the passage at their `answer_start`, with a warning, and questions
+    without any other answer. At the end, the reader logs how many questions were left out and why,
+    and how many answers are not whole tokens.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
@@ -34,9 +38,6 @@ class SquadReader(TextReader):
 
     max_passage_tokens: For training: passages are cut to this many tokens. A question is left out
         if no answer lies wholly before the cut. By default nothing is cut. Predictors never cut.
-    wrong_answers (default `'skip'`): What to do with an answer that is not in the passage at its
-        `answer_start`. With `skip`, the reader leaves the answer out with a warning, and the
-        question too if no answer remains. With `refuse`, the reader raises `ValueError`.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `SplittingTokenizer()`): A tokenizer whose tokens have `idx` and `idx_end`.
     """
@@ -44,16 +45,13 @@ class SquadReader(TextReader):
     def __init__(
         self,
         max_passage_tokens: int = None,
-        wrong_answers: str = "skip",
         token_indexers: dict[str, TokenIndexer] = None,
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
         super().__init__(token_indexers, **kwargs)
         check_at_least("max_passage_tokens", max_passage_tokens)
-        check_choice("wrong_answers", wrong_answers, SKIP_OR_REFUSE)
         self.max_passage_tokens = max_passage_tokens
-        self.wrong_answers = wrong_answers
         self.tokenizer = tokenizer or SplittingTokenizer()
         # The last passage is kept, because the next question is often about the same passage.
         self._text: str | None = None
@@ -155,12 +153,14 @@ class SquadReader(TextReader):
         return spans
 
     def _count_wrong(self, question: Question, text: str, start: int, counts: Counter[str]) -> None:
-        complaint = (
-            f"question {question.id!r}: the answer {text!r} is not at its answer_start {start}, "
-            f"where the passage has {question.passage[max(start, 0) :][: len(text) + 10]!r}"
-        )
-        if self.wrong_answers == "refuse":
-            raise ValueError(complaint)
         counts["wrong answers left out"] += 1
-        if counts["wrong answers left out"] <= MAX_NAMED:
-            logger.warning("%s: %s; the answer is left out", question.path, complaint)
+        if counts["wrong answers left out"] <= _MAX_NAMED:
+            logger.warning(
+                "%s: question %r: the answer %r is not at its answer_start %d, where the passage "
+                "has %r; the answer is left out",
+                question.path,
+                question.id,
+                text,
+                start,
+                question.passage[max(start, 0) :][: len(text) + 10],
+            )

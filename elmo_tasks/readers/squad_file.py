@@ -30,7 +30,7 @@ class Question(NamedTuple):
 
     # Parameters
 
-    id: An id that no other question of the file has.
+    id: The id that the file gives it.
     is_impossible: Whether the file says that the passage does not answer the question.
     path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
     """
@@ -92,7 +92,7 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
     except ValueError as error:
         raise ValueError(f"{file_path}:1: {error}") from error
     try:
-        questions = parse_squad(parsed)
+        questions = list(parse_squad(parsed))
         if not questions:
             raise ValueError("the file: there is no question")
     except ValueError as error:
@@ -100,24 +100,11 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
     return questions
 
 
-def parse_squad(content: Any) -> list[Question]:
+def parse_squad(content: Any) -> Iterator[Question]:
     """
-    Returns the questions in the content of a file. Raises `ValueError` with the path in the JSON if
-    it has another shape, a passage or a question has no word, or two questions have the same id.
+    Yields the questions in the content of a file. Raises `ValueError` with the path in the JSON if
+    it has another shape, or a passage or a question has no word.
     """
-    paths: dict[str, str] = {}
-    questions = []
-    for question in _questions(content):
-        if question.id in paths:
-            raise ValueError(
-                f"{question.path}.id: {question.id!r} is also the id of {paths[question.id]}"
-            )
-        paths[question.id] = question.path
-        questions.append(question)
-    return questions
-
-
-def _questions(content: Any) -> Iterator[Question]:
     for article_path, article in _list(content, "data", ""):
         for paragraph_path, paragraph in _list(article, "paragraphs", article_path, False):
             qas = list(_list(paragraph, "qas", paragraph_path, False))

@@ -35,9 +35,8 @@ class Predicate(NamedTuple):
 
 
 class SrlSentence(NamedTuple):
-    """A sentence, the line of its first token, and its predicates in the order of their tokens."""
+    """A sentence, and its predicates in the order of their tokens."""
 
-    line_number: int
     words: list[str]
     predicates: list[Predicate]
 
@@ -171,7 +170,7 @@ def _sentence(record: Record) -> SrlSentence:
                 "predicate"
             )
     found = [Predicate(token, _spans(record, column)) for token, column in zip(tokens, roles)]
-    return SrlSentence(record.line, words, found)
+    return SrlSentence(words, found)
 
 
 def _spans(record: Record, column: Iterable[str]) -> list[Entity]:

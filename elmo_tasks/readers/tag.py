@@ -7,8 +7,7 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.columns import check_columns
-from elmo_tasks.common.errors import check_choice
-from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
+from elmo_tasks.readers.entities import TagError, has_ends, read_entities, write_tags
 from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.tagged_file import TaggedSentence, read_tagged
 from elmo_tasks.readers.text_reader import TextReader
@@ -54,19 +53,15 @@ class TagReader(TextReader):
         self.column = column
         self.spans = spans
         self.columns = columns or ["word", "tag"]
-        self.scheme = "BIOUL"
         self.tokenizer: Tokenizer = ElmoSpacyTokenizer(language)
-        # The kind and the scheme of the files, for files whose names and tags do not tell them.
+        # The kind of the files, if their names do not tell it.
         self._kind: str | None = None
-        self._file_scheme: str | None = None
 
     @classmethod
     def of_entities(
         cls,
         columns: list[str] = None,
         tag_column: str = "ner",
-        file_scheme: str = None,
-        scheme: str = "BIOUL",
         token_indexers: dict[str, TokenIndexer] = None,
         tokenizer: Tokenizer = None,
         **kwargs,
@@ -78,34 +73,25 @@ class TagReader(TextReader):
 
         columns (default `['word', 'pos', 'chunk', 'ner']`)
         tag_column (default `'ner'`): The column with the tags to learn.
-        file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (for BIOES too),
-            by default as for `elmo_tag`. A tag that the scheme does not allow is an error.
-        scheme (default `'BIOUL'`): The scheme of the tags to learn: `BIO` or `BIOUL`.
         token_indexers: By default word ids under the name `tokens`.
         tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
         """
         columns = columns or ["word", "pos", "chunk", "ner"]
         check_columns(columns, ("word", tag_column))
-        if file_scheme is not None:
-            check_choice("file_scheme", file_scheme, SCHEMES)
-        check_choice("scheme", scheme, ("BIO", "BIOUL"))
         reader = cls(tag_column, True, columns, token_indexers, **kwargs)
-        reader.scheme = scheme
         reader.tokenizer = tokenizer or reader.tokenizer
-        reader._kind, reader._file_scheme = "columns", file_scheme
+        reader._kind = "columns"
         return reader
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         sentences = list(self.sentences(file_path))
         if not sentences:
             raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
-        file_scheme = self._file_scheme
-        if file_scheme is None and has_ends(tag for each in sentences for tag in each.tags):
-            file_scheme = "BIOUL"
+        ends = has_ends(tag for each in sentences for tag in each.tags)
         for sentence in self.shard_iterable(sentences):
             tags = sentence.tags
             if self.spans:
-                tags = self._rewritten(file_path, sentence, file_scheme)
+                tags = _as_bioul(file_path, sentence, "BIOUL" if ends else None)
             origin = (str(file_path), sentence.line_number)
             yield self.text_to_instance(list(map(Token, sentence.words)), tags, origin)
 
@@ -116,8 +102,8 @@ class TagReader(TextReader):
         origin: tuple[str, int] = ("the text", 1),
     ) -> Instance:
         """
-        Makes an instance of at least one token, and a tag for each; for spans, in the scheme to
-        learn. `origin` is the file and the line of the sentence, for errors.
+        Makes an instance of at least one token, and a tag for each; for spans, in BIOUL.
+        `origin` is the file and the line of the sentence, for errors.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")
@@ -127,7 +113,7 @@ class TagReader(TextReader):
             "metadata": MetadataField({"tokens": [token.text for token in tokens]}),
         }
         if tags is not None and self.spans:
-            fields["tags"] = TagsField(tags, text, self.scheme, origin)
+            fields["tags"] = TagsField(tags, text, "BIOUL", origin)
         elif tags is not None:
             fields["tags"] = TagsField(tags, text)
         return Instance(fields)
@@ -137,12 +123,13 @@ class TagReader(TextReader):
         tokenize = self.tokenizer.tokenize
         return read_tagged(file_path, self.column, self.columns, tokenize, self._kind)
 
-    def _rewritten(
-        self, file_path: str | os.PathLike, sentence: TaggedSentence, file_scheme: str | None
-    ) -> list[str]:
-        try:
-            entities = read_entities(sentence.tags, file_scheme)
-        except TagError as error:
-            line = sentence.line_number + (error.index if sentence.is_in_rows else 0)
-            raise ValueError(f"{file_path}:{line}: {error}") from error
-        return write_tags(entities, len(sentence.words), self.scheme)
+
+def _as_bioul(
+    file_path: str | os.PathLike, sentence: TaggedSentence, scheme: str | None
+) -> list[str]:
+    try:
+        entities = read_entities(sentence.tags, scheme)
+    except TagError as error:
+        line = sentence.line_number + (error.index if sentence.is_in_rows else 0)
+        raise ValueError(f"{file_path}:{line}: {error}") from error
+    return write_tags(entities, len(sentence.words), "BIOUL")

@@ -6,12 +6,6 @@ from allennlp.data.token_indexers import SingleIdTokenIndexer
 
 from elmo_tasks.readers.indexers import WordIdIndexer
 
-# What a reader may do with a wrong answer or a wrong mention in its data.
-SKIP_OR_REFUSE = ("skip", "refuse")
-
-# At most this many wrong items of a file are logged one by one. The others are only counted.
-MAX_NAMED = 10
-
 
 class TextReader(DatasetReader):
     """

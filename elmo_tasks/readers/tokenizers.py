@@ -15,6 +15,9 @@ _MARK = re.compile(
 # An ending that spaCy's rules cut off a word, such as 's, 're or n't.
 _ENDING = re.compile(r"(?:n['\u2019]t|['\u2019][a-z]{1,2})", re.IGNORECASE)
 
+# The most tokens of a sentence that a biLM reads at once.
+_MAX_SENTENCE_TOKENS = 100
+
 # The common form of marks that are written in several ways.
 _WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
 
@@ -99,20 +102,17 @@ def _token(raw: str, start: int) -> Token:
 class TextSentences:
     """
     Cuts a text, by spaCy's rules for a language, into the sentences that a biLM reads one by one.
+    Sentences of more than 100 tokens are cut into pieces.
 
     # Parameters
 
     language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
         has no rules for it.
-    max_sentence_tokens (default `100`): Longer sentences are cut into pieces of this many tokens.
     max_tokens: Only this many tokens of a text are read. By default all are.
     """
 
-    def __init__(
-        self, language: str = "en", max_sentence_tokens: int = 100, max_tokens: int | None = None
-    ) -> None:
+    def __init__(self, language: str = "en", max_tokens: int | None = None) -> None:
         self.language = language
-        self.max_sentence_tokens = max_sentence_tokens
         self.max_tokens = max_tokens
         blank_pipeline(language)
 
@@ -131,8 +131,8 @@ class TextSentences:
         left = self.max_tokens
         for sentence in sentences:
             sentence = sentence[:left]
-            for start in range(0, len(sentence), self.max_sentence_tokens):
-                pieces.append(sentence[start : start + self.max_sentence_tokens])
+            for start in range(0, len(sentence), _MAX_SENTENCE_TOKENS):
+                pieces.append(sentence[start : start + _MAX_SENTENCE_TOKENS])
             if left is not None:
                 left -= len(sentence)
                 if left == 0:

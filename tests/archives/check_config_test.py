@@ -85,10 +85,10 @@ def test_no_argument_of_our_classes_is_a_text_that_could_be_a_file_by_another_na
     """An argument for a file must be named so that `check_config` refuses it."""
     known = {
         *("amsgrad", "bilm", "cuda_device", "dtype", "format", "genre_pattern", "granularity"),
-        *("label", "language", "output_place", "scheme", "file_scheme", "separator", "spans"),
-        *("tag_column", "column", "tokens_from", "vocab_namespace", "namespace", "feature_name"),
-        *("wrong_answers", "wrong_mentions", "wrong_spans", "validate_on", "tag_namespace"),
-        *("default_value", "singletons", "device", "state", "postprocessor_fn_name"),
+        *("label", "language", "output_place", "separator", "spans"),
+        *("tag_column", "column", "vocab_namespace", "namespace", "feature_name"),
+        *("validate_on", "tag_namespace", "default_value", "device", "state"),
+        "postprocessor_fn_name",
     }
     texts = {
         f"{name}.{argument}"

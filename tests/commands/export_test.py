@@ -86,22 +86,6 @@ def test_16_bits_are_written_on_request(tmp_path: Path, archive: Path) -> None:
     )
 
 
-def test_one_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
-    archive = classifier(
-        tmp_path, first=ELMO, second={**ELMO, "bilm": {**FIXTURE, "state": "reset"}}
-    )
-    name = "_text_field_embedder.token_embedder_second.bilm"
-
-    message = refusal("elmo-export", archive, tmp_path / "pair")
-
-    assert re.match(f"elmo-export: .* holds 2 biLMs: .*, {name}; choose one", message)
-    assert not (tmp_path / "pair").exists()
-
-    allennlp("elmo-export", archive, tmp_path / "pair", "--name", name)
-
-    assert json.loads((tmp_path / "pair" / "options.json").read_text())["state"] == "reset"
-
-
 @pytest.mark.parametrize("name", ["options.json", "weights.hdf5", "bilm.onnx"])
 def test_no_file_is_overwritten(tmp_path: Path, archive: Path, name: str) -> None:
     (tmp_path / name).write_text("precious")
@@ -151,7 +135,7 @@ def test_weights_too_large_for_16_bits_are_refused(
 # The model, the options, and words of the message.
 REFUSED: list[tuple[str, list[str], str]] = [
     ("WORDS", ["--onnx"], "this biLM looks words up in a list, but only a biLM "),
-    ("SST", [], "SST holds no biLM of elmo_tasks, but a Bcn of text"),
+    ("SST", [], "SST holds no biLM of elmo_tasks, but a Bcn"),
 ]
 
 

@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 
 from elmo_tasks.archives.known_models import KNOWN_MODELS
+from elmo_tasks.commands import serve
 from tests.helpers.archives import sst
 from tests.helpers.command_line import allennlp, refusal
 

@@ -1,6 +1,5 @@
 import copy
 import json
-import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -72,40 +71,14 @@ def test_a_config_gives_a_store(tmp_path: Path) -> None:
     assert not os.path.exists(path)
 
 
-@pytest.mark.parametrize(
-    ("change", "opened"),
-    [
-        ({}, False),
-        ({"store": {"path": "other"}}, True),
-        ({"store": {"dtype": "float32"}}, True),
-        # A training that is recovered reads its weights anew.
-        ({"pretrained_file": str(FIXTURE_FILES[1])}, True),
-    ],
-)
-def test_the_bilm_of_an_archive_has_no_store_but_one_that_was_asked_for(
-    tmp_path: Path, change: dict[str, Any], opened: bool
-) -> None:
-    trained: dict[str, Any] = {"options": OPTIONS, "store": {"path": "trained"}}
-    config = {"model": {"text_embedder": {"bilm": trained}}, "train_data_path": "x"}
-    (tmp_path / "config.json").write_text(json.dumps(config))
+@pytest.mark.parametrize("pretrained_file", [None, str(FIXTURE_FILES[1])])
+def test_the_bilm_of_an_archive_has_no_store(tmp_path: Path, pretrained_file: str | None) -> None:
+    fields = {"options": OPTIONS, "pretrained_file": pretrained_file, "store": {"path": "x"}}
 
-    bilm = bilm_from_config({**trained, **change}, str(tmp_path))
+    bilm = bilm_from_config(fields, str(tmp_path))
 
-    assert (bilm.store is not None) == opened
-
-
-def test_only_a_store_in_a_folder_is_said_to_stay_closed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    for store in ({"memory": 2}, {"path": "trained"}):
-        fields = {"options": OPTIONS, "store": store}
-        (tmp_path / "config.json").write_text(json.dumps({"model": {"bilm": fields}}))
-        assert bilm_from_config(fields, str(tmp_path)).store is None
-
-    assert [text for text in caplog.messages if "stays closed" in text] == [
-        "The store trained of the model's training stays closed."
-    ]
+    # A training that is recovered reads its weights anew, and those of an archive have no file.
+    assert (bilm.store is not None) == (pretrained_file is not None)
 
 
 # Names.
@@ -114,18 +87,13 @@ def test_only_a_store_in_a_folder_is_said_to_stay_closed(
 @pytest.mark.parametrize("as_field", [False, True], ids=["name", "field"])
 @pytest.mark.parametrize("name", ["mini", str(FIXTURE_FILES[0].parent), str(FIXTURE_FILES[1])])
 def test_a_bilm_is_given_by_its_name_folder_or_weights(name: str, as_field: bool) -> None:
-    bilm = bilm_from_config({"pretrained_file": name} if as_field else name)
+    fields = {"pretrained_file": name, "store": {"memory": 1}}
+
+    bilm = bilm_from_config(fields if as_field else name)
 
     files = bilm_files("mini") if name == "mini" else FIXTURE_FILES
     assert bilm.fingerprint() == make_bilm(*files).fingerprint()
-
-
-def test_a_name_has_the_other_fields_beside_it(tmp_path: Path) -> None:
-    fields = {"pretrained_file": "mini", "state": "snapshot", "store": {"path": str(tmp_path)}}
-
-    bilm = bilm_from_config(fields)
-
-    assert bilm.state_name == "snapshot" and bilm.store is not None
+    assert (bilm.store is not None) == as_field
 
 
 def test_options_are_put_in_wherever_a_config_names_a_bilm() -> None:

@@ -1,5 +1,4 @@
 import os
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -16,26 +15,17 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def no_units(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Makes this CPU one without units for bfloat16, whose warning has not been logged."""
+def no_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes this CPU one without units for bfloat16."""
     monkeypatch.setattr(dtypes, "has_bfloat16", lambda device_type: device_type == "meta")
-    dtypes._warn_of_slow_bfloat16.cache_clear()
-    yield
-    dtypes._warn_of_slow_bfloat16.cache_clear()
 
 
-def test_auto_is_bfloat16_only_where_there_are_units_for_it(no_units: None) -> None:
+def test_auto_is_bfloat16_only_where_there_are_units_and_a_name_is_taken_as_it_is(
+    no_units: None,
+) -> None:
     assert used_dtype("auto", CPU) == "float32"
     assert used_dtype("auto", torch.device("meta")) == "bfloat16"
-
-
-def test_a_name_is_taken_as_it_is_with_one_warning_where_bfloat16_is_slow(
-    no_units: None, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert used_dtype("float32", CPU) == "float32" and not caplog.text
-
-    assert [used_dtype("bfloat16", CPU) for _ in range(2)] == 2 * ["bfloat16"]
-    assert caplog.text.count("take 2 to 7 times as long as in float32") == 1
+    assert [used_dtype(name, CPU) for name in ("float32", "bfloat16")] == ["float32", "bfloat16"]
 
 
 @pytest.mark.skipif(os.environ.get("ONEDNN_MAX_CPU_ISA") != "AVX2", reason="variable is not set")

@@ -1,4 +1,3 @@
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +11,6 @@ from elmo_tasks.kernels import frozen_product
 from elmo_tasks.kernels.frozen_product import FrozenProduct, padded_rows
 
 OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
-
-# The largest relative errors of one rounding, of significands of 8 and of 24 bits.
-BFLOAT16, FLOAT32 = 2**-8, 2**-24
 
 
 @pytest.fixture
@@ -66,23 +62,20 @@ def test_numbers_of_rows_are_rounded_up_to_few_by_little() -> None:
     assert len(set(rounded.values())) < 90
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's count of memory")
-def test_memory_does_not_grow_with_the_numbers_of_rows() -> None:
-    product, x = FrozenProduct(torch.randn(512, 128)), torch.randn(640, 128)
-    for rows in {padded_rows(rows) for rows in range(1, 601)}:
+def test_products_have_few_numbers_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    multiply, sizes = frozen_product.multiplied, set()
+
+    def counted(x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        sizes.add(len(x))
+        return multiply(x, *others)
+
+    product, x = FrozenProduct(torch.randn(64, 32)), torch.randn(600, 32)
+    monkeypatch.setattr(frozen_product, "multiplied", counted)
+    for rows in range(600):
         product(x[:rows])
-    before = resident_megabytes()
 
-    for rows in range(1, 601):
-        product(x[:rows])
-
-    # Without rounding it grows by 200 MB.
-    assert resident_megabytes() - before < 20
-
-
-def resident_megabytes() -> float:
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(re.findall(r"VmRSS:\s*(\d+)", status)[0]) / 1024
+    # oneDNN keeps 0.5 MB of code for each.
+    assert len(sizes) < 70
 
 
 def test_a_product_in_bfloat16_is_rounded_once() -> None:
@@ -91,23 +84,8 @@ def test_a_product_in_bfloat16_is_rounded_once() -> None:
 
     product = FrozenProduct(weight.float(), bias.float(), torch.bfloat16)(x.float())
 
-    bound = rounding_error(exact, sum_error(x, weight, bias))
-    assert torch.all((product.double() - exact).abs() <= bound)
-
-
-def sum_error(x: torch.Tensor, weight: torch.Tensor, *terms: torch.Tensor) -> torch.Tensor:
-    """Bounds the error of x W^T + terms in float32, in any order (Higham 2002, section 3.1)."""
-    size = linear(x.double().abs(), weight.double().abs())
-    for term in terms:
-        size = size + term.double().abs()
-    # Products of two bfloat16 numbers are exact in float32; each addition is rounded.
-    steps = (x.shape[1] + len(terms)) * FLOAT32
-    return steps / (1 - steps) * size
-
-
-def rounding_error(exact: torch.Tensor, error: torch.Tensor) -> torch.Tensor:
-    """Bounds the error of a number with this error, once the number is rounded to bfloat16."""
-    return error + BFLOAT16 * (exact.abs() + error)
+    # A significand has 8 bits; the errors of the sum in float32 are far smaller.
+    torch.testing.assert_close(product.double(), exact, rtol=2**-8, atol=1e-4)
 
 
 def test_without_the_operators_a_product_is_linear(
@@ -142,16 +120,6 @@ def test_a_dtype_that_onednn_cannot_multiply_is_no_news(caplog: pytest.LogCaptur
         assert not frozen_product.has_onednn(torch.float64)
 
     assert not caplog.records
-
-
-def test_a_bilm_gives_the_same_layers_without_the_operators(request: pytest.FixtureRequest) -> None:
-    char_ids = torch.randint(1, 257, (2, 5, 50))
-    fast = make_bilm(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
-    request.getfixturevalue("no_operators")
-
-    slow = make_bilm(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
-
-    torch.testing.assert_close(fast, slow, atol=1e-5, rtol=0)
 
 
 def test_a_bilm_in_bfloat16_is_close_to_one_in_float32() -> None:

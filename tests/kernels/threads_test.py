@@ -129,15 +129,6 @@ def test_each_token_and_each_direction_is_computed_once(words: list[str], num_th
     assert len(stacks) == 2 and set(stacks) == {model.forward_stack, model.backward_stack}
 
 
-def test_inference_mode_reaches_all_threads() -> None:
-    model = fixture_bilm()
-
-    with torch.inference_mode():
-        layers = model(IDS).layers
-
-    assert layers.is_inference() and torch.equal(layers, model(IDS).layers)
-
-
 @pytest.mark.parametrize("cached_tokens", [0, 1000])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_bilm_may_change_between_inference_mode_and_others(
@@ -151,7 +142,8 @@ def test_a_bilm_may_change_between_inference_mode_and_others(
         with torch.inference_mode(inference):
             # At first the cache does not have all tokens.
             model(IDS[:1])
-            assert torch.equal(model(IDS).layers, expected)
+            layers = model(IDS).layers
+            assert torch.equal(layers, expected) and layers.is_inference() == inference
 
 
 def test_a_fork_of_a_process_that_divided_its_work_divides_its_own() -> None:

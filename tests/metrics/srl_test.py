@@ -34,41 +34,29 @@ def counts(predicted: str, gold: str) -> tuple[int, int, int]:
 CASES = [
     # The predicate itself does not count.
     ("B-V O", "B-V O", (0, 0, 0)),
-    ("O B-V", "B-V O", (0, 0, 0)),
     ("B-A0 B-V B-A1 I-A1", "B-A0 B-V B-A1 I-A1", (2, 0, 0)),
     # Another role, another end, another start.
     ("B-A0 B-V O", "B-A1 B-V O", (0, 1, 1)),
-    ("B-A0 I-A0 B-V", "B-A0 O B-V", (0, 1, 1)),
-    ("O B-A0 B-V", "B-A0 I-A0 B-V", (0, 1, 1)),
     # The example of allennlp-models, whose test runs the script: precision 1/3 and recall 1/2.
     ("B-A0 B-A1 B-V B-A1 O", "B-A0 I-A0 B-V B-A1 O", (1, 2, 1)),
     # Two arguments of one role are two.
     ("B-A0 B-A0 B-V", "B-A0 I-A0 B-V", (0, 2, 1)),
-    ("B-TMP B-TMP B-V", "B-TMP B-TMP B-V", (2, 0, 0)),
     # A continued argument is one, and right only as a whole.
     ("B-A1 B-V B-C-A1", "B-A1 B-V B-C-A1", (1, 0, 0)),
     ("B-A1 B-V O", "B-A1 B-V B-C-A1", (0, 1, 1)),
-    ("B-A1 B-V B-C-A1", "B-A1 B-V O", (0, 1, 1)),
-    ("B-A1 B-V B-A1", "B-A1 B-V B-C-A1", (0, 2, 1)),
-    ("B-A1 O B-C-A1 B-V B-C-A1", "B-A1 O B-C-A1 B-V B-C-A1", (1, 0, 0)),
     # Adjacent parts of an argument are not the same as one part.
     ("B-A1 B-C-A1 B-V", "B-A1 I-A1 B-V", (0, 1, 1)),
     # A continuation belongs to the last argument of its role.
     ("B-A1 B-A1 B-V B-C-A1", "B-A1 B-A1 B-V B-C-A1", (2, 0, 0)),
-    ("B-A1 B-A1 B-V B-C-A1", "B-A1 B-A1 B-V O", (1, 1, 1)),
     # Without an argument to continue it is one itself.
     ("B-C-A1 B-V O", "B-A1 B-V O", (1, 0, 0)),
-    ("B-C-A1 B-V B-C-A1", "B-A1 B-V B-C-A1", (1, 0, 0)),
     ("B-A0 B-V B-C-A1", "B-A0 B-V B-A1", (2, 0, 0)),
     # A reference is a role of its own, which can be continued.
     ("B-R-A0 B-V B-A0", "B-R-A0 B-V B-A0", (2, 0, 0)),
-    ("B-A0 B-V O", "B-R-A0 B-V O", (0, 1, 1)),
-    ("B-A0 B-R-A0 B-V B-C-A0", "B-A0 B-R-A0 B-V B-C-A0", (2, 0, 0)),
     ("B-R-A0 O B-C-R-A0 B-V", "B-R-A0 O B-C-R-A0 B-V", (1, 0, 0)),
     # A continued predicate does not count either, nor does its continuation alone.
     ("B-A0 B-V B-A1 B-C-V", "B-A0 B-V B-A1 O", (2, 0, 0)),
     ("B-C-V O", "B-V O", (0, 0, 0)),
-    ("O O", "O O", (0, 0, 0)),
 ]
 
 

@@ -54,7 +54,8 @@ class Reference:
 
     def logits(
         self, q: np.ndarray, p: np.ndarray, q_elmo: np.ndarray, p_elmo: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the logits of start and end, and the attention to the question."""
         q = np.concatenate([self.bigru("encoder", q), q_elmo], axis=-1)
         p = np.concatenate([self.bigru("encoder", p), p_elmo], axis=-1)
         scores = self.scores("attention", p, q)
@@ -69,7 +70,8 @@ class Reference:
         x = x + np.maximum(self.linear("self_attended", found), 0)
         start = self.bigru("start_encoder", x)
         end = self.bigru("end_encoder", np.concatenate([x, start], axis=-1))
-        return start @ self.weights["start.weight"][0], end @ self.weights["end.weight"][0]
+        ends = start @ self.weights["start.weight"][0], end @ self.weights["end.weight"][0]
+        return *ends, softmax(scores)
 
 
 def test_logits_are_those_of_the_table_of_layers() -> None:
@@ -84,6 +86,7 @@ def test_logits_are_those_of_the_table_of_layers() -> None:
 
     with torch.no_grad():
         output = model(**tensors)
+        attention = model.score(tensors["question"], tensors["passage"]).attention
         q, p = model.text_embedder(tensors["question"], tensors["passage"])
 
     reference = Reference(model)
@@ -91,6 +94,7 @@ def test_logits_are_those_of_the_table_of_layers() -> None:
         m, n = int(q.mask[row].sum()), int(p.mask[row].sum())
         texts = (q.x[row, :m], p.x[row, :n], q.elmo[row, :m], p.elmo[row, :n])
         expected = reference.logits(*(each.numpy() for each in texts))
+        np.testing.assert_allclose(attention[row, :n, :m], expected[2], atol=1e-9)
         for name, logits in zip(("start_logits", "end_logits"), expected):
             np.testing.assert_allclose(output[name][row, :n].numpy(), logits, atol=1e-9)
             assert (output[name][row, n:] < -1e300).all()
@@ -180,25 +184,14 @@ def test_answer_is_the_slice_of_the_raw_passage_and_is_scored() -> None:
     assert {name: metrics[name] for name in ("em", "f1")} == metric.get_metric()
 
 
-def test_answer_is_never_longer_than_asked_for() -> None:
+def test_answer_is_never_longer_than_asked_for_and_texts_may_have_one_token() -> None:
     built = TASK.build("{ max_answer_tokens: 1 }")
+    passage = built.instances[0]["metadata"]["passage"].text
 
-    spans = built.model(**built.tensors(built.instances))["best_span"]
+    output = built.model(**built.tensors([ask(built, "Who?", "Owls"), ask(built, "Why", passage)]))
 
-    assert torch.equal(spans[:, 0], spans[:, 1])
-
-
-def test_passage_and_question_of_one_token_are_read() -> None:
-    built = TASK.build()
-    instances = [
-        ask(built, "Who?", "Owls"),
-        ask(built, "Why", built.instances[0]["metadata"]["passage"].text),
-    ]
-
-    output = built.model(**built.tensors(instances))
-
-    assert output["answer"][0] == "Owls"
-    assert "loss" not in output
+    assert torch.equal(output["best_span"][:, 0], output["best_span"][:, 1])
+    assert output["answer"][0] == "Owls" and "loss" not in output
     assert output["start_logits"].isfinite().all()
 
 

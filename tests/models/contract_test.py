@@ -103,9 +103,7 @@ CONTRACTS = {
     ),
     "ner": Contract(
         choices=[
-            "{ scheme: 'BIO' }",
             "{ hidden_dims: [4] }",
-            "{ elmo_layer_norm: 'sentence' }",
             "{ characters: null }",
         ],
         lengths=[{"tokens": 40, "tags": 40}],
@@ -131,7 +129,7 @@ CONTRACTS = {
         ],
     ),
     "srl": Contract(
-        choices=["{ num_layers: 3 }", "{ elmo_layer_norm: 'sentence' }"],
+        choices=["{ num_layers: 3 }"],
         overrides={
             "data_loader.batch_sampler.shuffle": False,
             "validation_data_loader.batch_sampler.shuffle": False,
@@ -156,7 +154,7 @@ CONTRACTS = {
         ],
     ),
     "coref": Contract(
-        choices=["{ characters: null }", "{ elmo_layer_norm: 'sentence' }"],
+        choices=["{ characters: null }"],
         overrides={"data_loader.shuffle": False},
         lengths=[{"tokens": 60}],
         outputs=["loss"],

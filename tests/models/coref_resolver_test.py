@@ -1,5 +1,4 @@
 from itertools import product
-from typing import Any
 
 import numpy
 import pytest
@@ -8,6 +7,7 @@ from allennlp.data import Instance
 
 from elmo_tasks.models import coref_resolver
 from elmo_tasks.modules import antecedent_scorer
+from elmo_tasks.modules.antecedent_scorer import Mentions
 from elmo_tasks.modules.document_run import DocumentRun
 from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
 from tests.helpers.precision import in_dtype
@@ -21,74 +21,37 @@ def built() -> Built:
     return TASK.build()
 
 
-class ByHand:
-    """Computes the scores of a document in NumPy, given the vectors of its words."""
-
-    def __init__(self, built: Built, instance: Instance) -> None:
-        model, tensors = built.model, built.tensors([instance])
-        self.weights = {name: each.numpy() for name, each in model.state_dict().items()}
-        about = instance["metadata"].metadata
-        lengths = [len(sentence) for sentence in about["sentences"]]
-        x, h, start = [], [], 0
-        with torch.no_grad():
-            for length in lengths:
-                text = {
-                    name: {key: ids[:, start : start + length] for key, ids in each.items()}
-                    for name, each in tensors["tokens"].items()
-                }
-                (embedded,) = model.text_embedder(text)
-                x.append(embedded.x[0])
-                h.append(embedded.extend(model.encoder(embedded.x, embedded.mask))[0])
-                start += length
-        self.x, self.h = torch.cat(x).numpy(), torch.cat(h).numpy()
-        self.spans = candidate_spans(lengths, 10)
-        self.genre = self.weights["genre_embedding.weight"][tensors["genre"][0]]
-        self.speakers = about["speakers"]
-        self.max_antecedents = model.antecedents.max_antecedents
-
-    def scores(self) -> tuple[torch.Tensor, numpy.ndarray]:
-        """Returns the kept spans, and s(i, j) with a first column for no antecedent."""
-        g = [self.g(first, last) for first, last in self.spans.tolist()]
-        s_m = [self.network("mention_feedforward", "mention_scores", each) for each in g]
-        num_spans = int(0.4 * len(self.x))
-        kept = choose_spans(self.spans, torch.tensor(s_m), num_spans).tolist()
-        scores = numpy.full((len(kept), 1 + len(kept)), -numpy.inf)
-        scores[:, 0] = 0
-        for i, j in product(range(len(kept)), repeat=2):
-            if 0 < i - j <= self.max_antecedents:
-                one, other = kept[i], kept[j]
-                pair = numpy.concatenate(
-                    [g[one], g[other], g[one] * g[other], self.features(one, other, i - j)]
-                )
-                s_a = self.network("antecedents.feedforward", "antecedents.pair_scores", pair)
-                scores[i, 1 + j] = s_m[one] + s_m[other] + s_a
-        return self.spans[kept], scores
-
-    def g(self, first: int, last: int) -> numpy.ndarray:
-        heads = numpy.exp(self.h @ self.weights["spans.head_scores.weight"][0])
-        words = range(first, last + 1)
-        head = sum(heads[word] * self.x[word] for word in words) / sum(heads[list(words)])
-        width = self.weights["spans.width_embedding.weight"][last - first]
-        return numpy.concatenate([self.h[first], self.h[last], width, head])
-
-    def features(self, one: int, other: int, distance: int) -> numpy.ndarray:
-        first, second = (self.speakers[self.spans[index][0]] for index in (one, other))
-        smallest = [1, 2, 3, 4, 5, 8, 16, 32, 64]
-        bucket = sum(distance >= each for each in smallest) - 1
-        return numpy.concatenate(
-            [
-                self.weights["antecedents.speaker_embedding.weight"][int(first == second)],
-                self.genre,
-                self.weights["antecedents.distance_embedding.weight"][bucket],
-            ]
-        )
-
-    def network(self, name: str, last: str, x: numpy.ndarray) -> float:
-        for layer in range(2):
-            linear = f"{name}._linear_layers.{layer}"
-            x = self.weights[f"{linear}.weight"] @ x + self.weights[f"{linear}.bias"]
-            x = numpy.maximum(x, 0)
-        return (self.weights[f"{last}.weight"] @ x + self.weights[f"{last}.bias"]).item()
+def by_parts(built: Built, instance: Instance) -> tuple[torch.Tensor, numpy.ndarray]:
+    """
+    Returns the kept spans of a document, and s(i, j) with a first column for no antecedent: of
+    sentences that are read one by one, by the parts of the model, which have tests of their own.
+    """
+    model, tensors = built.model, built.tensors([instance])
+    about = instance["metadata"].metadata
+    lengths = [len(sentence) for sentence in about["sentences"]]
+    x, h, start = [], [], 0
+    for length in lengths:
+        text = {
+            name: {key: ids[:, start : start + length] for key, ids in each.items()}
+            for name, each in tensors["tokens"].items()
+        }
+        (embedded,) = model.text_embedder(text)
+        x.append(embedded.x[0])
+        h.append(embedded.extend(model.encoder(embedded.x, embedded.mask))[0])
+        start += length
+    spans = candidate_spans(lengths, 10)
+    g = model.spans(torch.cat(x), torch.cat(h), spans)
+    s_m = model.mention_scores(model.mention_feedforward(g)).squeeze(1)
+    kept = choose_spans(spans, s_m, int(0.4 * start))
+    speakers = [about["speakers"][first] for first, _ in spans[kept].tolist()]
+    speaker_ids = torch.tensor([speakers.index(speaker) for speaker in speakers])
+    genre = model.genre_embedding.weight[tensors["genre"][0]]
+    scores = numpy.full((len(kept), 1 + len(kept)), -numpy.inf)
+    for block in model.antecedents(Mentions(g[kept], s_m[kept], speaker_ids, genre)):
+        scores[block.rows, 0] = block.scores[:, 0]
+        columns = slice(1 + block.columns.start, 1 + block.columns.stop)
+        scores[block.rows, columns] = block.scores[:, 1:]
+    return spans[kept], scores
 
 
 def by_all_assignments(scores: numpy.ndarray, labels: list[int]) -> float:
@@ -112,7 +75,7 @@ def by_all_assignments(scores: numpy.ndarray, labels: list[int]) -> float:
 
 
 @pytest.mark.parametrize(("index", "max_antecedents"), [(0, 250), (1, 250), (2, 250), (1, 3)])
-def test_scores_choices_and_loss_are_those_by_hand(
+def test_spans_choices_and_loss_are_those_of_sentences_one_by_one(
     built: Built, index: int, max_antecedents: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instance = built.instances[index]
@@ -120,8 +83,7 @@ def test_scores_choices_and_loss_are_those_by_hand(
     monkeypatch.setattr(built.model.antecedents, "max_antecedents", max_antecedents)
     monkeypatch.setattr(antecedent_scorer, "_BLOCK", 4)
     with in_dtype(built.model, torch.double), torch.no_grad():
-        by_hand = ByHand(built, instance)
-        spans, scores = by_hand.scores()
+        spans, scores = by_parts(built, instance)
         output = built.model(**built.tensors([instance]))
 
     assert output["spans"][0].tolist() == [[first, last + 1] for first, last in spans.tolist()]
@@ -137,22 +99,14 @@ def test_scores_choices_and_loss_are_those_by_hand(
     assert output["loss"].item() == pytest.approx(by_all_assignments(scores, labels))
 
 
-def test_sentences_and_spans_may_be_computed_in_parts(
+def test_loss_is_the_mean_over_the_documents_and_they_may_be_computed_in_parts(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with in_dtype(built.model, torch.double), torch.no_grad():
-        one = built.model(**built.tensors(built.instances))
+        each = [built.model(**built.tensors([instance]))["loss"] for instance in built.instances]
         monkeypatch.setattr(coref_resolver, "_MAX_TOKENS", 12)
         monkeypatch.setattr(coref_resolver, "_MAX_SPANS", 7)
-        other = built.model(**built.tensors(built.instances))
-
-    torch.testing.assert_close(other["loss"], one["loss"])
-
-
-def test_loss_is_the_mean_over_the_documents(built: Built) -> None:
-    with torch.no_grad():
         together = built.model(**built.tensors(built.instances))["loss"]
-        each = [built.model(**built.tensors([instance]))["loss"] for instance in built.instances]
 
     torch.testing.assert_close(together, torch.stack(each).mean())
 
@@ -198,26 +152,18 @@ def test_words_and_speakers_of_a_run_are_those_of_its_place(built: Built) -> Non
         torch.testing.assert_close(one[name], other[name])
 
 
-def changed(built: Built, **about: Any) -> dict[str, Any]:
-    instance = built.instances[1]
-    known = instance["metadata"].metadata
-    other = built.reader.text_to_instance(
-        **{"sentences": known["sentences"], "speakers": known["speakers"], "genre": "bc", **about}
-    )
-    built.reader.apply_token_indexers(other)
-    with torch.no_grad():
-        return built.model(**built.tensors([other]))
-
-
 def test_unknown_genre_is_the_mean_of_the_known_ones(built: Built) -> None:
-    unknown = changed(built, genre=None)["probabilities"][0]
-
     weight = built.model.genre_embedding.weight
     before = weight.detach().clone()
+
+    def probabilities(genre: int) -> torch.Tensor:
+        tensors = {**built.tensors(built.instances[1:2]), "genre": torch.tensor([genre])}
+        return built.model(**tensors)["probabilities"][0]
+
     with torch.no_grad():
-        weight[:] = weight.mean(dim=0)
-    mean = changed(built, genre="bc")["probabilities"][0]
-    with torch.no_grad():
+        unknown = probabilities(-1)
+        weight[:] = before.mean(dim=0)
+        mean = probabilities(1)
         weight[:] = before
     torch.testing.assert_close(unknown, mean)
 

@@ -2,7 +2,6 @@ import pytest
 import torch
 from allennlp.data import Token
 
-from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import read_entities
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
@@ -81,45 +80,18 @@ def test_dropout_drops_the_same_of_every_token(built: Built) -> None:
         torch.testing.assert_close(y, 2 * x * kept)
 
 
-@pytest.mark.parametrize("scheme", ["BIO", "BIOUL"])
-def test_tags_are_always_a_sequence_of_the_scheme(scheme: str) -> None:
-    built = TASK.build(f"{{ scheme: '{scheme}' }}")
-    assert built.model.scheme == scheme
+def test_tags_are_always_a_sequence_of_bioul() -> None:
+    built = TASK.build()
     # Scores that would choose anything but for the constraints.
     torch.nn.init.normal_(built.model.tag_scores.weight, std=20)
 
     answers = built.model.forward_on_instances(built.instances)
 
     for answer in answers:
-        assert answer["entities"] == read_entities(answer["tags"], scheme)
+        assert answer["entities"] == read_entities(answer["tags"], "BIOUL")
         assert len(answer["tags"]) == len(answer["tokens"])
         assert all(0 < confidence <= 1 for confidence in answer["confidences"])
     assert any(answer["confidences"] for answer in answers)
-
-
-@pytest.mark.parametrize("scheme", ["BIO", "BIOUL"])
-def test_the_confidence_of_an_entity_is_the_sum_over_the_paths_that_have_it(scheme: str) -> None:
-    built = TASK.build(f"{{ scheme: '{scheme}' }}")
-    torch.manual_seed(0)
-    torch.nn.init.normal_(built.model.tag_scores.weight, std=2)
-    logits = [
-        torch.as_tensor(answer["logits"])[:3]
-        for answer in built.model.forward_on_instances(built.instances)
-    ]
-
-    seen = 0
-    for short in logits:
-        # All paths of at most three tokens.
-        paths = built.model.best_paths(short, 1000)
-        crf = CrfPaths(built.model.crf, short[None].double(), torch.ones(1, len(short)).bool())
-        tags = built.model.vocab.get_token_to_index_vocabulary("labels")
-        path = torch.tensor([[tags[tag] for tag in paths[0].tags]])
-        (found,) = crf.span_probabilities(path, [paths[0].entities], built.model._is_inside())
-        for entity, probability in zip(paths[0].entities, found):
-            having = [path.probability for path in paths if entity in path.entities]
-            assert probability == pytest.approx(sum(having), rel=1e-5)
-            seen += len(having) > 1
-    assert seen > 3
 
 
 def test_metrics_are_of_the_best_paths(built: Built) -> None:

@@ -79,28 +79,7 @@ def test_gradients_reach_the_characters_and_not_the_padding() -> None:
     assert not cnn.embedding.weight.grad[0].any() and cnn.embedding.weight.grad.any()
 
 
-def test_new_characters_have_the_vector_of_the_unknown_one() -> None:
-    cnn = built()
-    vocab = Vocabulary({"token_characters": dict.fromkeys(CHARACTERS, 1)})
-    unknown = ids("baz")
-    before = cnn(unknown)
-
-    vocab.add_token_to_namespace("z", "token_characters")
-    cnn.extend_vocab(vocab)
-    new = unknown.clone()
-    new[new == 1] = vocab.get_token_index("z", "token_characters")
-
-    assert new.max() == len(CHARACTERS) + 2
-    assert torch.equal(cnn(new), before) and torch.equal(cnn(unknown), before)
-    assert cnn.embedding.weight.requires_grad
-    embedding = cnn.embedding
-    cnn.extend_vocab(vocab)
-    assert cnn.embedding is embedding
-
-
-def test_what_a_cnn_over_characters_cannot_use_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="words.cnn embeds characters .* got file.txt"):
-        built().extend_vocab(VOCAB, "file.txt", model_path="words.cnn")
+def test_a_window_wider_than_a_word_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least the width of a window, 5, not 3"):
         built(5, 3)
 

@@ -1,9 +1,7 @@
-import json
 from typing import Any
 
 import pytest
 import torch
-from allennlp.common import Params
 from allennlp.data import TextFieldTensors
 from allennlp.modules.elmo import batch_to_ids
 from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
@@ -80,6 +78,9 @@ def test_each_text_has_elmo_where_a_mix_is_given(places: list[str]) -> None:
         assert text.x.shape == (2, *text.mask.shape[1:], embedder.get_output_dim())
         assert text.elmo.shape == (2, *text.mask.shape[1:], embedder.get_elmo_dim())
         assert text.mask.sum(dim=1).tolist() == [len(sentence) for sentence in sentences]
+        assert not text.x[..., WORD_DIM:][~text.mask].any() and not text.elmo[~text.mask].any()
+        h = torch.randn(*text.mask.shape, 7)
+        assert torch.equal(text.extend(h), torch.cat([h, text.elmo], dim=-1))
     assert embedder.get_output_dim() == WORD_DIM + ELMO_DIM * ("input" in places)
     assert embedder.get_elmo_dim() == ELMO_DIM * ("output" in places)
 
@@ -103,26 +104,6 @@ def test_a_bilm_that_trains_or_carries_its_state_reads_every_text() -> None:
         batches = batches_of(embedder)
         embedder(tensors_of([PREMISE[0], PREMISE[0]]))
         assert batches == [(2, 4, 50)]
-
-
-def test_a_text_is_extended_by_elmo_at_the_output() -> None:
-    h = torch.randn(2, 4, 7)
-
-    (text,) = make_embedder(["output"])(tensors_of(PREMISE))
-    extended = text.extend(h)
-
-    assert torch.equal(extended[..., :7], h) and torch.equal(extended[..., 7:], text.elmo)
-    (text,) = make_embedder(["input"])(tensors_of(PREMISE))
-    assert torch.equal(text.extend(h), h)
-
-
-@PLACES
-def test_elmo_is_zero_at_padding(places: list[str]) -> None:
-    (text,) = make_embedder(places, layer_norm="sentence")(tensors_of(PREMISE))
-
-    assert not text.x[..., WORD_DIM:][~text.mask].any()
-    assert not text.elmo[~text.mask].any()
-    assert text.mask.tolist() == [[True] * 4, [True, True, False, False]]
 
 
 # Training.
@@ -158,30 +139,6 @@ def test_metrics_are_the_weights_and_gamma_of_each_place() -> None:
 
 
 # Construction and errors.
-
-
-def test_a_config_builds_a_text_embedder() -> None:
-    params = Params(
-        {
-            "words": {
-                "token_embedders": {
-                    "tokens": {"type": "embedding", "embedding_dim": 5, "num_embeddings": 30}
-                }
-            },
-            "bilm": {
-                "options": json.loads(FIXTURE_FILES[0].read_text()),
-                "pretrained_file": str(FIXTURE_FILES[1]),
-            },
-            "input_mix": {"layers": "last"},
-            "output_mix": {"layer_norm": "sentence", "dropout": 0.1},
-        }
-    )
-
-    embedder = ElmoTextEmbedder.from_params(params)
-
-    assert embedder.get_output_dim() == WORD_DIM + ELMO_DIM
-    assert embedder.input_mix is not None and embedder.input_mix.layers == 2
-    assert embedder.output_mix is not None and embedder.output_mix.layer_norm == "sentence"
 
 
 @pytest.mark.parametrize(

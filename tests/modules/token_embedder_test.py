@@ -68,21 +68,14 @@ def test_vectors_equal_those_of_allennlps_elmo_token_embedder() -> None:
 
 def test_texts_in_lists_are_embedded_as_texts_alone() -> None:
     wrapped = ListField([text_of(sentence) for sentence in SENTENCES])
-    shorter = ListField([text_of(SENTENCES[1])])
+    batch = batch_of(wrapped, ListField([text_of(SENTENCES[1])]))
 
-    for config in (OURS, ALLENNLPS):
-        embedder = text_field_embedder(config)
-        vectors = embedder(batch_of(wrapped, shorter), num_wrapping_dims=1)
-        assert vectors.shape == (2, 3, 5, 32)
-        for (row, index), sentence in {
-            **{(0, index): sentence for index, sentence in enumerate(SENTENCES)},
-            (1, 0): SENTENCES[1],
-        }.items():
-            alone = text_field_embedder(config)(batch_of(text_of(sentence)))[0]
-            length = len(sentence)
-            torch.testing.assert_close(vectors[row, index, :length], alone, atol=1e-5, rtol=0)
-            assert not vectors[row, index, length:].any()
-        assert not vectors[1, 1:].any()
+    vectors = text_field_embedder(OURS)(batch, num_wrapping_dims=1)
+
+    assert vectors.shape == (2, 3, 5, 32) and not vectors[1, 1:].any()
+    alone = text_field_embedder(OURS)(batch_of(*map(text_of, SENTENCES)))
+    torch.testing.assert_close(vectors[0], alone, atol=1e-5, rtol=0)
+    torch.testing.assert_close(vectors[1, 0, :2], alone[1, :2], atol=1e-5, rtol=0)
 
 
 def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:

@@ -181,7 +181,6 @@ CONTRACTS = {
                 ({"sentences": [["Yes"]], "speakers": each}, "speakers must be a list of 1 names")
                 for each in ("Ana", [1], ["A", "B"])
             ),
-            ({"document": "yes " * 25001}, "25,001 words, but max_words is 25,000; divide the"),
         ],
         of_instance=lambda instance: {
             "sentences": instance["metadata"]["sentences"],

@@ -92,49 +92,28 @@ SRL: dict[str, Any] = {"type": "elmo_srl", "columns": ["word", "predicate", "rol
 COREF: dict[str, Any] = {"type": "elmo_coref", "columns": ["word", "speaker", "coreference"]}
 SPANS: dict[str, Any] = {"type": "elmo_tag", "column": "spans", "spans": True}
 PAIRS = "gold_label\tsentence1\tsentence2\n"
-PARSES = {"sentence1_binary_parse": "( )", "sentence2_binary_parse": "( A cat )"}
 QUESTION = {"id": "1", "question": "Who?", "answers": [{"text": "owl", "answer_start": 4}]}
 
 # The reader (a name, or a config), a file's content, and words of the message behind its name. The
 # file is named `in.` and the reader's format.
 REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], str]] = [
     ("elmo_sst", "", ":1: the file is empty"),
-    ("elmo_sst", "\n \n", ":1: the file is empty"),
     ("elmo_sst", "(3 good)\n\n(3 (2 So) (4 good)\n", ":3: the tree ends before 1 of its brackets"),
     ("elmo_sst", "(5 good)\n", ":1: column 1: expected a node such as .*label from 0 to 4.*'\\(5"),
     ("elmo_sst", b"(3 good)\n(3 caf\xe9)\n", ":2: not UTF-8: .*0xe9"),
-    ("elmo_snli", "", ":1: the file is empty"),
-    ("elmo_snli", "\n \n", ":1: the file is empty"),
     ("elmo_snli", PAIRS, ":1: the file is empty"),
     ("elmo_snli", f"{PAIRS}neutral\tA man.\n", ":2: expected 3 fields, .* but got 2"),
-    ("elmo_snli", f"{PAIRS}neutral\tA\tB\tC\n", ":2: expected 3 fields, .* but got 4"),
     ("elmo_snli", f"{PAIRS}\nmaybe\tA\tB\n", ":3: gold_label must be .*, not 'maybe'"),
-    ("elmo_snli", f"{PAIRS}neutral\t\tA cat.\n", ":2: the premise is empty"),
     ("elmo_snli", pair(gold_label=None), ":1: there is no field gold_label; there are sentence1"),
-    ("elmo_snli", pair(sentence2=None), ":1: there is no field sentence2; there are gold_label, s"),
-    ("elmo_snli", "{}", ":1: there is no field gold_label; there are no fields"),
-    ("elmo_snli", pair(gold_label=1), ":1: gold_label must be text, not 1"),
     ("elmo_snli", pair(sentence1=["A"]), r":1: sentence1 must be text, not \['A'\]"),
     ("elmo_snli", pair(sentence2=" \u00a0"), ":1: the hypothesis is empty"),
     ("elmo_snli", f"{pair()}\n\n{pair()[:20]}", ":3: no JSON: Unterminated string"),
     ("elmo_snli", f"[{'1' * 60}]", r":1: expected a JSON object, not '\[1{39}'$"),
     ("elmo_snli", f"{pair()}\n".encode() + b'{"x": "caf\xe9"}', ":2: not UTF-8: .*0xe9"),
-    (
-        {"type": "elmo_snli", "tokens_from": "binary_parse"},
-        pair(),
-        ":1: there is no field sentence1_b",
-    ),
-    (
-        {"type": "elmo_snli", "tokens_from": "binary_parse"},
-        pair(**PARSES),
-        ":1: the premise is empty",
-    ),
     (CONLL, "-DOCSTART- -X-\n\n", ":1: there is no sentence"),
     (CONLL, "Oslo I-LOC\nis\n", r":2: expected 2 columns \(word ner\), but got 1: 'is'"),
     (CONLL, "Oslo I-LOC\nis PERSON\n", ":2: 'PERSON' is not a tag of IOB1 or BIO"),
     (CONLL, b"Oslo I-LOC\nMalm\xe9 I-LOC\n", ":2: not UTF-8: .*0xe9"),
-    ({**CONLL, "file_scheme": "BIO"}, "a B-PER\nb I-LOC\n", ":2: I-LOC cannot follow B-PER in BIO"),
-    ({**CONLL, "file_scheme": "BIOUL"}, "a B-PER\nb I-PER\n", ":2: I-PER cannot end a sentence in"),
     # A single tag of BIOUL makes the whole file one of BIOUL.
     (CONLL, "a I-PER\nb O\nc U-PER\n", ":1: I-PER cannot begin a sentence in BIOUL"),
     (CONLL, "a U-PER\nb O\nc B-PER\n", ":3: B-PER cannot end a sentence in BIOUL"),
@@ -149,19 +128,15 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (SRL, "rain -\n", ":1: there is no predicate: the column predicate is -"),
     (SRL, text("a b", "(V*) (A1*"), ":2: the bracket of A1 is not closed within the sentence"),
     (SRL, text("a b c", "(V*) * *)"), r":3: '\*\)' closes a bracket, which is not open"),
-    (SRL, text("a b", "(V*) (A1*))"), r":2: '\(A1\*\)\)' closes a bracket, which is not open"),
     (SRL, text("a b c", "(V*) (A1* *A2)"), r":3: '\*A2\)' closes A2, which is not open"),
     (SRL, text("a b c", "(V*) (A1* (A2*))"), r":3: '\(A2\*\)\)' begins A2 within A1: .* overlap"),
     (SRL, text("a b", "(V*) (A1(A2*))"), r":2: .*begins A2 within A1"),
     (SRL, text("a b", "(V*) A1"), r":2: a column of roles cannot be 'A1': expected \*, \(ROLE\*"),
-    (SRL, text("a b", "(V*) (A1"), r":2: a column of roles cannot be '\(A1'"),
     (SRL, text("a b", "(V*) (*)"), r":2: a column of roles cannot be '\(\*\)'"),
-    (SRL, text("a b", "(V*) **"), r":2: a column of roles cannot be '\*\*'"),
     # Two columns for one token: two predicates at it.
     (SRL, "rain - * *\nfell fall (V*) (V*)\n", ":2: .* 1 predicates .* but 2 columns of roles"),
     (SRL, "rain rain (V*)\nfell fall *\n", ":2: .* 2 predicates .* but 1 columns of roles"),
     (SRL, "rain - (A0*)\nfell - *\n", ":1: .* 0 predicates .* but 1 columns of roles"),
-    (SRL, "rain rain\n", ":1: .* 1 predicates .* but 0 columns of roles"),
     (SRL, "rain -\nfell fall (V*)\n", ":2: expected 0 columns of roles, as on the first .* got 1:"),
     (SRL, "rain\n", r":1: expected at least 2 columns \(word predicate roles\), but got 1: 'rain'"),
     ("elmo_coref", "", ":1: there is no document: expected '#begin document"),
@@ -177,18 +152,16 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (COREF, coref("a - (0", "", "b - 0)"), r":2: the bracket '\(0' is not closed within the sent"),
     (COREF, coref("a - -", "b - (1)|0)"), r":3: '\(1\)\|0\)' closes 0, which is not open"),
     (COREF, coref("a - -", "b - 7"), ":3: the column coreference cannot be '7': expected -"),
-    (COREF, coref("a - (1||2)"), ":2: the column coreference cannot be"),
     (COREF, coref("a - (1(2)2)"), ":2: the column coreference cannot be"),
     (COREF, coref("a - (1)|(1)"), ":2: the cluster 1 has the mention that ends here twice"),
     ("elmo_squad", "", ":1: not JSON"),
+    ("elmo_coref", coref(*["a 0 0 a " + "- " * 8] * 2), ":3: expected the index 1 of a token"),
     ("elmo_squad", '{\n"data": [\n}', ":3: not JSON"),
     ("elmo_squad", b'{"data": "\xff"}', ":1: not UTF-8"),
     ("elmo_squad", '{"data": []}', ": the file: there is no question"),
     ("elmo_squad", "\n[7]", ": the file: expected an object with 'data'"),
     ("elmo_squad", '{"data": [{}, {"paragraphs": [7]}]}', r": data\[1\].paragraphs\[0\]: expected"),
-    ("elmo_squad", '{"data": [{"paragraphs": 1}]}', r": data\[0\].paragraphs: expected a list"),
     ("elmo_squad", '{"articles": []}', ": the file: expected an object with 'data', .*'articles'"),
-    ("elmo_squad", {"data": {}}, ": data: expected a list, but got \\{\\}$"),
     ("elmo_squad", {"data": "x" * 1000}, ": data: expected a list, but got .{80}$"),
     ("elmo_squad", squad({}), r": data\[0\].paragraphs\[0\].qas\[0\]: expected an object"),
     ("elmo_squad", squad("x"), r": .*qas\[0\]: expected an object with 'id', but got 'x'"),
@@ -212,7 +185,6 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
             ({"text": "owl", "answer_start": True}, ": .*: expected a whole number, but got True"),
         )
     ],
-    ("elmo_squad", squad(QUESTION, QUESTION), r": .*qas\[1\].id: '1' is also the id of .*qas\[0\]"),
     ("elmo_squad", squad({**QUESTION, "answers": []}), r": .*qas\[0\]: the question has no answer"),
     ("elmo_classify", "", " has no row"),
     ("elmo_classify", {"txt": "a", "label": "a"}, ":1: there is no field text; did you mean 'txt'"),
@@ -226,11 +198,8 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
 REFUSED_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"type": "elmo_sst", "granularity": "fine"}, "5-class, 3-class, 2-class, not 'fine'"),
     ({"type": "elmo_sst", "min_phrase_tokens": 0}, "min_phrase_tokens must be 1 or more, not 0"),
-    ({"type": "elmo_snli", "tokens_from": "parse"}, "sentence or binary_parse, not 'parse'"),
     ({"type": "elmo_conll", "columns": ["ner"]}, "must have 'word' exactly once, but are ner"),
     ({"type": "elmo_conll", "tag_column": "tag"}, "must have 'tag' exactly once, but are word"),
-    ({"type": "elmo_conll", "file_scheme": "IOB2"}, "one of IOB1, BIO, BIOUL, not 'IOB2'"),
-    ({"type": "elmo_conll", "scheme": "IOB1"}, "BIO or BIOUL, not 'IOB1'"),
     ({"type": "elmo_srl", "columns": ["word", "predicate"]}, "must have 'roles' exactly once"),
     ({"type": "elmo_srl", "columns": ["word", "word", "roles"]}, "must have 'word' exactly once"),
     ({"type": "elmo_srl", "columns": ["word", "roles"]}, "must have 'predicate' exactly once"),
@@ -238,15 +207,12 @@ REFUSED_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({**COREF, "columns": ["word", "word", "coreference"]}, "must have 'word' exactly once"),
     ({**COREF, "columns": [*COREF["columns"], "speaker"]}, "must have 'speaker' exactly once"),
     ({**COREF, "columns": [*COREF["columns"], *2 * ["roles"]]}, "must have 'roles' exactly once"),
-    ({**COREF, "wrong_mentions": "no"}, "wrong_mentions must be skip or refuse, not 'no'"),
     ({"type": "elmo_squad", "max_passage_tokens": 0}, "max_passage_tokens must be 1 or more"),
-    ({"type": "elmo_squad", "wrong_answers": "keep"}, "must be skip or refuse, not 'keep'"),
     *[
         ({"type": "elmo_classify", "texts": texts}, "one or two columns")
         for texts in ([], ["a", "a"], ["a", "b", "c"])
     ],
     ({"type": "elmo_classify", "max_tokens": 0}, "max_tokens must be 1 or more"),
-    ({"type": "elmo_classify", "max_sentence_tokens": 0}, "max_sentence_tokens must be 1 or"),
     ({"type": "elmo_sentences", "max_tokens": 0}, "max_tokens must be 1 or more, not 0"),
     *[
         ({"type": "elmo_fraction", "reader": CONLL, "fraction": each}, "above 0 and at most 1, not")

@@ -19,13 +19,12 @@ def test_documents_are_read_with_their_speakers_and_mentions(tmp_path: Path) -> 
 
     assert documents == [
         CorefDocument(
-            line_number=1,
             name="nw/a",
             sentences=[["I", "left"], ["The", "old", "man"]],
             speakers=["Ann", "Ann", "Bob", "Bob", "Bob"],
             clusters=[[(0, 1), (4, 5)], [(2, 5)]],
         ),
-        CorefDocument(10, "bc/b", [["Yes"]], ["-"], []),
+        CorefDocument("bc/b", [["Yes"]], ["-"], []),
     ]
 
 
@@ -62,18 +61,3 @@ def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -
     (found,) = read_coref(path, COLUMNS)
 
     assert (found.name, found.clusters) == ("letter one", [[(0, 1)]])
-
-
-def test_mentions_with_a_wrong_bracket_can_be_left_out(tmp_path: Path) -> None:
-    lines = ["a - (0)|(1", "b - (2)|3)", "c - (2)|(2)", "", "d - 1)|(0)"]
-    path = written(tmp_path / "a.txt", document(*lines))
-
-    (found,) = read_coref(path, COLUMNS, skip_wrong=True)
-
-    assert found.clusters == [[(0, 1), (3, 4)], [(1, 2), (2, 3)]]
-    assert found.left_out == (
-        "3: '(2)|3)' closes 3, which is not open in the sentence",
-        "4: the cluster 2 has the mention that ends here twice",
-        "2: the bracket '(1' is not closed within the sentence",
-        "6: '1)|(0)' closes 1, which is not open in the sentence",
-    )

@@ -76,22 +76,6 @@ def test_bioul_is_read_as_by_allennlp_or_refused_where_a_sequence_cannot_be(
     assert write_tags(entities, len(tags), "BIOUL") == tags
 
 
-@given(st.lists(st.sampled_from(["O", "I-PER", "I-LOC"]), max_size=6), st.data())
-def test_iob1_takes_a_b_between_two_entities_of_a_type_alone(
-    tags: list[str], data: st.DataObject
-) -> None:
-    assert read_entities(tags, "IOB1") == read_entities(tags)
-
-    pairs = [index for index in range(1, len(tags)) if tags[index] == tags[index - 1] != "O"]
-    if pairs:
-        index = data.draw(st.sampled_from(pairs))
-        tags[index] = f"B{tags[index][1:]}"
-        assert read_entities(tags, "IOB1") == read_entities(tags)
-        assert index in [start for _, start, _ in read_entities(tags, "IOB1")]
-    with pytest.raises(TagError, match="B-PER cannot follow O in IOB1"):
-        read_entities([*tags, "O", "B-PER"], "IOB1")
-
-
 def test_prefixes_of_bioes_are_those_of_bioul() -> None:
     tags = ["S-PER", "O", "B-LOC", "I-LOC", "E-LOC"]
 
@@ -113,7 +97,6 @@ def test_tags_without_a_type_are_read_and_written() -> None:
         (["O", "I-PER"], "BIO", 1, "I-PER cannot follow O in BIO"),
         (["B-LOC", "I-PER"], "BIO", 1, "I-PER cannot follow B-LOC in BIO"),
         (["I-PER"], "BIO", 0, "I-PER cannot begin a sentence in BIO"),
-        (["B-PER"], "IOB1", 0, "B-PER cannot begin a sentence in IOB1"),
         (["B-PER", "O"], "BIOUL", 1, "O cannot follow B-PER in BIOUL"),
         (["O", "B-PER"], "BIOUL", 1, "B-PER cannot end a sentence in BIOUL"),
         (["U-PER"], None, 0, "'U-PER' is not a tag of IOB1 or BIO: .* such as B-PER"),

@@ -12,7 +12,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader, _read_whole
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.configs import ROOT, tiny
-from tests.helpers.reading import written
+from tests.helpers.reading import words, written
 
 FIXTURE = ROOT / "fixtures" / "corpus" / "train.txt"
 SNLI_FIELDS = ("sentence1", "sentence2")
@@ -52,14 +52,14 @@ def test_empty_lines_are_left_out_and_counted(
 def test_of_a_line_of_10_000_tokens_nothing_is_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    words = [f"w{number}" for number in range(10_000)]
-    path = written(tmp_path / "text", f"a b\n{' '.join(words)}\nc\n")
+    line = [f"w{number}" for number in range(10_000)]
+    path = written(tmp_path / "text", f"a b\n{' '.join(line)}\nc\n")
 
     first, *pieces, last = read(path, max_tokens=300)
 
     assert (first, last) == (["a", "b"], ["c"])
     assert [len(piece) for piece in pieces] == 33 * [300] + [100]
-    assert [word for piece in pieces for word in piece] == words
+    assert [word for piece in pieces for word in piece] == line
     assert "0 empty lines left out, 1 lines of more than 300 tokens cut" in caplog.text
 
 
@@ -67,7 +67,7 @@ def test_of_a_line_of_10_000_tokens_nothing_is_lost(
 def test_shards_of_ranks_and_workers_are_a_partition(
     max_instances: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shards = []
+    shards, instances = [], []
     for rank in range(3):
         monkeypatch.setattr("allennlp.common.util.is_distributed", lambda: True)
         monkeypatch.setattr("torch.distributed.get_rank", lambda rank=rank: rank)
@@ -76,22 +76,12 @@ def test_shards_of_ranks_and_workers_are_a_partition(
             reader = SentencesReader(max_instances=max_instances)
             reader._set_worker_info(WorkerInfo(2, worker))
             shards += list(reader.sentences(str(FIXTURE)))
-
-    assert sorted(shards) == sorted(LINES[:max_instances])
-
-
-def test_instances_of_all_ranks_are_the_first_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = []
-    for rank in range(3):
-        monkeypatch.setattr("allennlp.common.util.is_distributed", lambda: True)
-        monkeypatch.setattr("torch.distributed.get_rank", lambda rank=rank: rank)
-        monkeypatch.setattr("torch.distributed.get_world_size", lambda: 3)
-        reader = SentencesReader(max_instances=50)
+        # AllenNLP's limit is for each process, and ours for all of them.
+        reader = SentencesReader(max_instances=max_instances)
         reader._set_distributed_info(DistributedInfo(3, rank))
-        for instance in reader.read(str(FIXTURE)):
-            texts.append([token.text for token in instance["tokens"].tokens[1:-1]])
+        instances += [words(each)[1:-1] for each in reader.read(str(FIXTURE))]
 
-    assert sorted(texts) == sorted(LINES[:50])
+    assert sorted(shards) == sorted(instances) == sorted(LINES[:max_instances])
 
 
 def task_sentences(task: str, path: Path, **arguments: Any) -> list[str]:

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from allennlp.data import Instance
 from allennlp.data.tokenizers import WhitespaceTokenizer
-from hypothesis import given
-from hypothesis import strategies as st
 
 from elmo_tasks.readers.snli import LABELS, SnliReader
 
@@ -46,24 +44,7 @@ def test_pairs_are_read_with_their_label() -> None:
 
 
 def test_all_forms_of_the_same_pairs_are_read_alike() -> None:
-    expected = read(SHORT)
-
-    for path in (OFFICIAL, COLUMNS):
-        for tokens_from in ("sentence", "binary_parse"):
-            assert read(path, tokens_from=tokens_from) == expected
-
-
-@given(st.recursive(st.text("abé\u00a0-.", min_size=1), lambda each: st.tuples(each, each)))
-def test_leaves_are_found_in_any_binary_tree(tree: Any) -> None:
-    def in_brackets(node: Any) -> str:
-        return node if isinstance(node, str) else f"( {' '.join(map(in_brackets, node))} )"
-
-    def leaves(node: Any) -> list[str]:
-        return [node] if isinstance(node, str) else [*leaves(node[0]), *leaves(node[1])]
-
-    parse = {"sentence1_binary_parse": in_brackets(tree)}
-    tokens = SnliReader("binary_parse")._tokens(parse, 1)
-    assert [token.text for token in tokens] == leaves(tree)
+    assert read(OFFICIAL) == read(COLUMNS) == read(SHORT)
 
 
 def test_pairs_without_a_gold_label_are_dropped_and_counted(
@@ -76,11 +57,8 @@ def test_pairs_without_a_gold_label_are_dropped_and_counted(
             assert f"{path}: dropped {dropped} pairs without a gold label" in caplog.text
 
 
-def test_tokenizer_is_for_raw_text_alone() -> None:
-    blanks = WhitespaceTokenizer()
-
-    assert read(OFFICIAL, tokenizer=blanks)[0][0][-1] == "ducks."
-    assert read(OFFICIAL, tokenizer=blanks, tokens_from="binary_parse") == read(SHORT)
+def test_a_tokenizer_cuts_the_texts() -> None:
+    assert read(OFFICIAL, tokenizer=WhitespaceTokenizer())[0][0][-1] == "ducks."
 
 
 def test_blank_lines_and_windows_line_ends_are_no_part_of_a_pair(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers import spacy_pipeline
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
+from tests.helpers.languages import CUT_THAI, TEXTS
 
 
 def test_a_pipeline_is_shared_until_it_has_seen_too_many_tokens(
@@ -45,3 +46,15 @@ def test_tokens_are_those_of_the_tokenizer() -> None:
     assert tokenized_sentences("") == tokenized_sentences(" \t ") == []
     # The tokenizer has a pipeline of its own.
     assert [token.text for token in ElmoSpacyTokenizer().tokenize("a. b")] == ["a.", "b"]
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_raw_text_is_cut_into_the_tokens_of_its_language(language: str) -> None:
+    text, sentences = TEXTS[language]
+
+    assert tokenized_sentences(text, language) == sentences
+
+
+def test_a_language_that_needs_a_package_says_which_one() -> None:
+    with pytest.raises(ConfigurationError, match="'th'.*PyThaiNLP"):
+        tokenized_sentences("".join(CUT_THAI.split()), "th")

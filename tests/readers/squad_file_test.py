@@ -15,8 +15,8 @@ def question(id: str = "1", **changes: Any) -> dict[str, Any]:
     return {"id": id, "question": "Who?", "answers": answers, **changes}
 
 
-def content(*qas: Any, **changes: Any) -> dict[str, Any]:
-    paragraph = {"context": "The owl sleeps.", "qas": list(qas), **changes}
+def content(*qas: Any) -> dict[str, Any]:
+    paragraph = {"context": "The owl sleeps.", "qas": list(qas)}
     return {"version": "1.1", "data": [{"title": "Owls", "paragraphs": [paragraph]}]}
 
 
@@ -30,22 +30,17 @@ def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
     assert all(answer.is_in(each.passage) for each in questions for answer in each.answers)
 
 
-def test_articles_and_paragraphs_without_questions_are_passed_over() -> None:
-    empty = {"version": "1.1", "data": [{"title": "Nothing", "paragraphs": []}]}
-
-    assert parse_squad(empty) == []
-    assert parse_squad({"data": [{"title": "Nothing"}, {"paragraphs": [{"context": "x"}]}]}) == []
-    # A passage without a word is allowed if there are no questions about it.
-    assert parse_squad(content(context="")) == []
-
-
-def test_answers_may_be_missing_and_a_question_impossible() -> None:
+def test_what_has_no_question_is_passed_over_and_answers_may_be_missing() -> None:
     unanswered = question(is_impossible=True)
     del unanswered["answers"]
+    # A passage without a word is allowed if there are no questions about it.
+    paragraphs = [{"context": "x"}, {"context": "", "qas": []}]
+    articles = [{"title": "Nothing"}, {"paragraphs": []}, {"paragraphs": paragraphs}]
 
-    (read,) = parse_squad(content(unanswered))
+    (read,) = parse_squad({"data": [*articles, *content(unanswered)["data"]]})
 
     assert (read.answers, read.is_impossible) == ([], True)
+    assert read.path == "data[3].paragraphs[0].qas[0]"
 
 
 @given(st.text(alphabet=" ab-\u00a0é🍲'", max_size=20), st.integers(0, 20), st.integers(1, 20))

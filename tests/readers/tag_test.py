@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
 from allennlp.data import Batch, Vocabulary
@@ -11,13 +10,6 @@ from elmo_tasks.readers.tag import TagReader
 from tests.helpers.reading import words, written
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"
-
-
-def test_tags_are_read_as_they_are() -> None:
-    instances = list(TagReader(column="xpos").read(FIXTURE))
-
-    assert instances[0]["tags"].labels == "DT NN VBD IN NN .".split()
-    assert instances[0]["metadata"].metadata == {"tokens": "The ferry left at noon .".split()}
 
 
 def test_a_tag_that_the_training_lacks_has_an_index_that_no_model_predicts() -> None:
@@ -46,8 +38,8 @@ def sentences(reader: TagReader, path: Path) -> list[tuple[list[str], list[str]]
     return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
 
 
-def two_columns(**settings: Any) -> TagReader:
-    return TagReader.of_entities(columns=["word", "ner"], **settings)
+def two_columns() -> TagReader:
+    return TagReader.of_entities(columns=["word", "ner"])
 
 
 def as_allennlp_reads(path: Path) -> list[tuple[list[str], list[str]]]:
@@ -55,49 +47,38 @@ def as_allennlp_reads(path: Path) -> list[tuple[list[str], list[str]]]:
     return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
 
 
-def test_fixture_is_read_as_by_allennlp() -> None:
-    read = sentences(TagReader.of_entities(), ENTITIES)
-
-    assert read == as_allennlp_reads(ENTITIES)
-    assert len(read) == 10
-
-    tags = "O O B-PER L-PER B-PER L-PER O O".split()
-
-    assert read[4] == ("Results : Tomas Quill Ines Rovira drew .".split(), tags)
+FILES = [
+    (ENTITIES, 10, 17),
+    (CONLL / "eng.train", 14_041, 23_499),
+    (CONLL / "eng.testa", 3_250, 5_942),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "num_sentences", "num_entities"),
-    [("eng.train", 14_041, 23_499), ("eng.testa", 3_250, 5_942)],
-)
-def test_official_files_are_read_as_by_allennlp(
-    name: str, num_sentences: int, num_entities: int
+@pytest.mark.parametrize(("path", "num_sentences", "num_entities"), FILES)
+def test_entities_are_read_as_by_allennlp(
+    path: Path, num_sentences: int, num_entities: int
 ) -> None:
-    if not (CONLL / name).exists():
-        pytest.skip(f"{CONLL / name} is not there")
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
 
-    read = sentences(TagReader.of_entities(), CONLL / name)
+    read = sentences(TagReader.of_entities(), path)
 
-    assert read == as_allennlp_reads(CONLL / name)
+    assert read == as_allennlp_reads(path)
     assert len(read) == num_sentences
     assert sum(len(read_entities(tags, "BIOUL")) for _, tags in read) == num_entities
 
 
 def test_one_file_in_every_scheme_gives_the_same_instances(tmp_path: Path) -> None:
     expected = sentences(TagReader.of_entities(), ENTITIES)
-    bio = sentences(TagReader.of_entities(scheme="BIO"), ENTITIES)
 
-    assert bio[4][1] == "O O B-PER I-PER B-PER I-PER O O".split()
-
-    bioes = [
-        (ws, [{"U": "S", "L": "E"}.get(t[0], t[0]) + t[1:] for t in ts]) for ws, ts in expected
-    ]
-
-    for file_scheme, read in [("BIO", bio), ("BIOUL", expected), ("BIOUL", bioes)]:
-        lines = [f"{word} {tag}\n" for ws, ts in read for word, tag in zip([*ws, ""], [*ts, ""])]
+    for letters in ({}, {"U": "B", "L": "I"}, {"U": "S", "L": "E"}):
+        lines = [
+            f"{word} {letters.get(tag[:1], tag[:1])}{tag[1:]}\n"
+            for words, tags in expected
+            for word, tag in zip([*words, ""], [*tags, ""])
+        ]
         path = written(tmp_path / "ner.txt", "".join(lines))
         assert sentences(two_columns(), path) == expected
-        assert sentences(two_columns(file_scheme=file_scheme), path) == expected
 
 
 def test_columns_are_found_by_name(tmp_path: Path) -> None:
@@ -114,10 +95,10 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
 def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
     path = written(tmp_path / "ner.txt", "Oslo I-LOC\n")
 
-    for scheme in ("BIO", "BIOUL"):
-        vocab = Vocabulary.from_instances(list(two_columns(scheme=scheme).read(path)))
-        names = vocab.get_token_to_index_vocabulary("labels")
-        assert set(names) == {"O", *(f"{prefix}-LOC" for prefix in scheme if prefix != "O")}
+    vocab = Vocabulary.from_instances(list(two_columns().read(path)))
+
+    names = vocab.get_token_to_index_vocabulary("labels")
+    assert set(names) == {"O", "B-LOC", "I-LOC", "U-LOC", "L-LOC"}
 
 
 def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(tmp_path: Path) -> None:

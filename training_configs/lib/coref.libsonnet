@@ -12,12 +12,6 @@ base {
   columns:: (import 'srl.libsonnet').columns,
   // A regular expression for the beginning of a document's name, whose first group is the genre.
   genre_pattern:: '([a-z]{2})/',
-  // Whether clusters of a single mention are kept.
-  singletons:: false,
-  // Whether a mention with a wrong bracket is left out ('skip') or refused ('refuse').
-  wrong_mentions:: 'refuse',
-  // The most words of a document.
-  max_words:: 25000,
   // The language whose spaCy rules cut raw text into sentences and tokens.
   language:: 'en',
   // Whether a word's vector is looked up in lower case. GloVe 6B needs it, GloVe 840B does not.
@@ -61,9 +55,6 @@ base {
     type: 'elmo_coref',
     columns: config.columns,
     genre_pattern: config.genre_pattern,
-    singletons: config.singletons,
-    wrong_mentions: config.wrong_mentions,
-    max_words: config.max_words,
     language: config.language,
     token_indexers: config.token_indexers,
   },

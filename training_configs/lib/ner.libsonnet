@@ -13,10 +13,6 @@ base {
   // Names of all columns of the files, one of which is `word`, and the column to learn.
   columns:: ['word', 'pos', 'chunk', 'ner'],
   tag_column:: 'ner',
-  // The tagging scheme of the files: 'IOB1', 'BIO', 'BIOUL', or null to detect it.
-  file_scheme:: null,
-  // The tagging scheme that the model learns, 'BIOUL' or 'BIO'. It may differ from the files'.
-  scheme:: 'BIOUL',
   // The language whose spaCy rules tokenize raw text.
   language:: 'en',
 
@@ -32,8 +28,6 @@ base {
   num_epochs:: 75,
   patience:: 25,
 
-  assert std.member(['BIO', 'BIOUL'], config.scheme) :
-         "scheme must be 'BIO' or 'BIOUL', not %s" % std.toString(config.scheme),
   assert std.isArray(config.hidden_dims) && std.length(config.hidden_dims) > 0 :
          'hidden_dims must be a list of the width of each biLSTM, not %s'
          % std.toString(config.hidden_dims),
@@ -52,8 +46,6 @@ base {
     type: 'elmo_conll',
     columns: config.columns,
     tag_column: config.tag_column,
-    [if config.file_scheme != null then 'file_scheme']: config.file_scheme,
-    scheme: config.scheme,
     token_indexers: config.token_indexers,
     tokenizer: { type: 'elmo_spacy', language: config.language },
   },

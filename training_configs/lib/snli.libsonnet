@@ -17,9 +17,6 @@ base {
   // Weight of the L2 penalty on the weight matrices of all layers above ELMo. Biases have none.
   weight_penalty:: 0,
 
-  // The tokens: 'sentence', by spaCy's rules from the raw text, or 'binary_parse', the leaves of
-  // the official parses.
-  tokens_from:: 'sentence',
   hidden_dim:: 300,  // Chen et al.
   dropout:: 0.5,  // Chen et al.
   num_epochs:: 75,
@@ -37,9 +34,6 @@ base {
   assert std.isBoolean(config.halve_learning_rate) :
          'halve_learning_rate must be true or false, not %s'
          % std.toString(config.halve_learning_rate),
-  assert std.member(['sentence', 'binary_parse'], config.tokens_from) :
-         "tokens_from must be 'sentence' or 'binary_parse', not %s"
-         % std.toString(config.tokens_from),
 
   // A penalty in addition to the one on the mix weights.
   local penalty = if config.weight_penalty == 0 then {} else {
@@ -64,7 +58,6 @@ base {
   vocabulary+: { tokens_to_add: { labels: ['entailment', 'neutral', 'contradiction'] } },
   dataset_reader: {
     type: 'elmo_snli',
-    tokens_from: config.tokens_from,
     token_indexers: config.token_indexers,
     tokenizer: { type: 'elmo_spacy', language: 'en' },
   },

@@ -15,7 +15,6 @@ base {
   max_passage_tokens:: null,
   // What the reader does with an answer that does not stand at its answer_start: 'skip' or
   // 'refuse'.
-  wrong_answers:: 'skip',
   // A passage counts once for each of its questions, which are five on average, so 6 makes nearly as
   // many words unknown as 2 would if it counted once.
   min_count:: 6,
@@ -32,8 +31,6 @@ base {
 
   assert std.member(['raw', 'average'], config.validate_on) :
          "validate_on must be 'raw' or 'average', not %s" % std.toString(config.validate_on),
-  assert std.member(['skip', 'refuse'], config.wrong_answers) :
-         "wrong_answers must be 'skip' or 'refuse', not %s" % std.toString(config.wrong_answers),
 
   // A word that GloVe lacks gets the vector of its lower case, or zeros if GloVe lacks that too.
   local known_vectors = super.chosen_vectors,
@@ -61,7 +58,6 @@ base {
   },
   validation_dataset_reader: {
     type: 'elmo_squad',
-    wrong_answers: config.wrong_answers,
     token_indexers: config.token_indexers,
     tokenizer: { type: 'elmo_splitting', language: 'en' },
   },

@@ -22,15 +22,6 @@
   // genre.
   // genre_pattern: '([a-z]{2})/',
 
-  // Whether clusters of a single mention are kept.
-  // singletons: false,
-
-  // Whether a mention with a wrong bracket is left out ('skip') or refused ('refuse').
-  // wrong_mentions: 'refuse',
-
-  // The most words of a document.
-  // max_words: 25000,
-
   // The language whose spaCy rules cut raw text into sentences and tokens.
   // language: 'en',
 

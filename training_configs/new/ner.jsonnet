@@ -24,13 +24,6 @@
   // The column to learn.
   // tag_column: 'ner',
 
-  // The tagging scheme of the files: 'IOB1', 'BIO', 'BIOUL', or null to detect it.
-  // file_scheme: null,
-
-  // The tagging scheme that the model learns, 'BIOUL' or 'BIO'. It may differ from the
-  // files'.
-  // scheme: 'BIOUL',
-
   // The language whose spaCy rules tokenize raw text.
   // language: 'en',
 

@@ -17,10 +17,6 @@
   // none.
   // weight_penalty: 0,
 
-  // The tokens: 'sentence', by spaCy's rules from the raw text, or 'binary_parse', the
-  // leaves of the official parses.
-  // tokens_from: 'sentence',
-
   // The width of a recurrent layer in one direction. Chen et al.
   // hidden_dim: 300,
 

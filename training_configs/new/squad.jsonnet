@@ -34,10 +34,6 @@
   // The number of tokens at which training passages are cut; null for whole passages.
   // max_passage_tokens: null,
 
-  // What the reader does with an answer that does not stand at its answer_start: 'skip' or
-  // 'refuse'.
-  // wrong_answers: 'skip',
-
   // Instances in a batch.
   // batch_size: 45,
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from elmo_tasks.elmo.store.sqlite_file import connect, file_identity, transaction
+from elmo_tasks.elmo.store.sqlite_file import connect, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -25,18 +25,18 @@ class LayerDatabase:
     Keeps values by key in an SQLite file, in a folder that is made at the first use. The processes
     of one machine share it: any number may read, and one at a time writes. A value stays once its
     transaction has ended, even if its writer is killed afterwards. Each value has a checksum, and a
-    damaged value counts as missing. Errors of file and disk are logged once, not raised; the
-    database then returns no values, or accepts none. One thread at a time may use it.
+    damaged value counts as missing; of a damaged file nothing is read. Errors of file and disk are
+    logged once, not raised; the database then returns no values, or accepts none. One thread at a
+    time may use it.
     """
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.expanduser(folder)
         self._file = os.path.join(self.folder, FILE)
         self._connection: sqlite3.Connection | None = None
-        # The process and the file, by device and inode, that the connection belongs to.
-        self._opened_for: tuple[int, ...] = ()
+        # The process that the connection belongs to.
+        self._pid: int | None = None
         self._takes_values = True
-        self._warned_of_damage = False
 
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
         """
@@ -59,7 +59,7 @@ class LayerDatabase:
                 for key, value in values.items():
                     # SQLite may be unable to delete a damaged value, so the new one is added
                     # beside it.
-                    if self._try(_value, connection, key, len(value)) is None:
+                    if _value(connection, key, len(value)) is None:
                         connection.execute(_INSERT, (key, len(value), _checksum(key, value), value))
                 connection.execute("COMMIT")
         except (sqlite3.Error, MemoryError) as error:
@@ -73,7 +73,7 @@ class LayerDatabase:
 
     @property
     def takes_values(self) -> bool:
-        """Whether the file can be written to; `False` after an error until it is opened again."""
+        """Whether the file can be written to; `False` after an error."""
         return self._open() is not None and self._takes_values
 
     def _read(
@@ -84,40 +84,22 @@ class LayerDatabase:
             return {}
         try:
             with transaction(connection, "DEFERRED"):
-                found = {key: self._try(read, connection, key, sizes[key]) for key in sizes}
+                found = {key: read(connection, key, size) for key, size in sizes.items()}
         except sqlite3.Error as error:
-            self._give_up("cannot be read", error)
+            self._give_up(error)
             return {}
         return {key: value for key, value in found.items() if value is not None}
 
-    def _try(self, read: Callable[..., Any], *arguments: Any) -> Any:
-        """Returns what `read` returns, or `None` where the file is damaged."""
-        try:
-            return read(*arguments)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            if not self._warned_of_damage:
-                self._warned_of_damage = True
-                logger.warning(
-                    "A part of the store %s is damaged (%s); its layers are computed each time "
-                    "they are needed. Delete the store, and it is filled anew.",
-                    self.folder,
-                    error,
-                )
-
     def _open(self) -> sqlite3.Connection | None:
         """
-        Returns the connection to the file that is now at the path, or `None` after an error. Opens
-        it first if it was replaced, or if this process is a new fork.
+        Returns the connection to the file, or `None` after an error. Opens it at the first use, and
+        again in a new fork.
         """
-        if self._opened_for == (os.getpid(), *file_identity(self._file)):
+        if self._pid == os.getpid():
             return self._connection
-        if self._opened_for and self._opened_for[0] != os.getpid():
-            _of_parents.append(self._connection)
-        elif self._connection is not None:
-            self._connection.close()
-        self._connection, self._takes_values, self._warned_of_damage = None, True, False
+        _of_parents.append(self._connection)
+        self._pid = os.getpid()
+        self._connection, self._takes_values = None, True
         try:
             os.makedirs(self.folder, exist_ok=True)
             exists = os.path.exists(self._file)
@@ -130,21 +112,21 @@ class LayerDatabase:
                 )
             if exists or self._takes_values:
                 self._connection = connect(self._file, self._takes_values)
-        except OSError as error:
-            self._give_up("cannot be opened", error.strerror)
-        except sqlite3.OperationalError as error:
-            self._give_up("cannot be opened", error)
-        except sqlite3.DatabaseError as error:
-            self._give_up("is damaged; delete it, and it is made anew", error)
-        self._opened_for = (os.getpid(), *file_identity(self._file))
+        except (OSError, sqlite3.Error) as error:
+            self._give_up(error)
         return self._connection
 
-    def _give_up(self, what: str, why: Any) -> None:
+    def _give_up(self, error: OSError | sqlite3.Error) -> None:
+        what = "cannot be read"
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            error, sqlite3.OperationalError
+        ):
+            what = "is damaged; delete it, and it is made anew"
         logger.warning(
             "The store %s %s (%s); layers are computed and kept in memory only.",
             self.folder,
             what,
-            why,
+            error,
         )
         if self._connection is not None:
             self._connection.close()

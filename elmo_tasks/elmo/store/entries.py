@@ -1,7 +1,5 @@
 """The entries of a store: their keys, and the layers of a sentence as bytes."""
 
-import json
-
 import numpy
 import torch
 
@@ -54,24 +52,22 @@ def own_key(source: LayerSource, dtype: str) -> bytes:
 
 def key_in(database: LayerDatabase, source: LayerSource, dtype: str) -> bytes:
     """
-    Returns the bytes with which a database begins the keys of a biLM's entries, and keeps a record
-    of the biLM. The last bits of a start state differ between machines: if start states differ only
-    by rounding, the first record's key is used.
+    Returns the bytes with which a database begins the keys of a biLM's entries, and keeps the
+    biLM's start state. The last bits of a start state differ between machines: if start states
+    differ only by rounding, the key of the first one is used.
     """
     weights = _weights(source, dtype)
-    about = {**source.about, "dtype": dtype, "weights": weights.hex()}
-    record = json.dumps(about).encode() + b"\n" + source.start.tobytes()
     for key in (weights, own_key(source, dtype)):
         kept = database.get({key: None}).get(key)
         if kept is None:
-            database.put({key: record})
+            database.put({key: source.start.tobytes()})
             kept = database.get({key: None}).get(key)
         if kept is not None:
-            start = numpy.frombuffer(kept.tobytes().partition(b"\n")[2], source.start.dtype)
+            start = numpy.frombuffer(kept, source.start.dtype)
             if numpy.allclose(start, source.start, rtol=0, atol=_SAME_START):
                 return hash_bytes(weights + start.tobytes())
     return own_key(source, dtype)
 
 
 def _weights(source: LayerSource, dtype: str) -> bytes:
-    return hash_bytes(source.fingerprint + dtype.encode())
+    return hash_bytes(dtype.encode() + source.fingerprint)

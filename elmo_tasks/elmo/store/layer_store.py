@@ -1,10 +1,7 @@
-import json
-import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy
@@ -15,8 +12,6 @@ from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.elmo.store.database import LayerDatabase
 from elmo_tasks.elmo.store.entries import decode, encode, entry_bytes, key_in, own_key
-
-logger = logging.getLogger(__name__)
 
 STORED_DTYPES = ("float16", "float32")
 
@@ -36,8 +31,7 @@ class LayerStore:
     # Parameters
 
     path: The folder of the file `layers.sqlite`, which is made if it is missing. By default layers
-        are kept in memory only. A model from an archive does not open the folder of its training
-        (see `is_closed_by`).
+        are kept in memory only.
     dtype (default `'float16'`): The dtype of the layers: `float16` or `float32`. Newly computed
         layers are rounded too, so a sentence has the same layers in every epoch.
     memory (default `1000`): The most megabytes (10^6 bytes) of recently used layers that each
@@ -68,20 +62,6 @@ class LayerStore:
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy of the store, in this process or another, opens the folder itself.
         return LayerStore, (self.path, self.dtype, self.memory)
-
-    def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
-        """
-        Returns whether this store must stay closed. It must if its path is in the config of a model
-        that was unpacked into `serialization_dir`: the path is then that of the model's training.
-        Any other path comes from `--overrides`.
-        """
-        config = Path(serialization_dir) / "config.json"
-        if not config.exists():
-            return False
-        closed = self.path in _store_paths(json.loads(config.read_text(encoding="utf-8")))
-        if closed and self.path is not None:
-            logger.info("The store %s of the model's training stays closed.", self.path)
-        return closed
 
     def layers(
         self,
@@ -205,15 +185,3 @@ def _sentences(char_ids: torch.Tensor) -> list[Array]:
 
 def _keys(begin: bytes, sentences: Iterable[Array]) -> list[bytes]:
     return [begin + hash_bytes(ids.tobytes()) for ids in sentences]
-
-
-def _store_paths(config: Any) -> Iterator[str | None]:
-    """Yields the path of every store in a config."""
-    if isinstance(config, dict):
-        for key, value in config.items():
-            if key == "store" and isinstance(value, dict):
-                yield value.get("path")
-            yield from _store_paths(value)
-    elif isinstance(config, list):
-        for value in config:
-            yield from _store_paths(value)

@@ -4,11 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from elmo_tasks.common.errors import ConfigurationError
-
-# The id of our files, which `PRAGMA application_id` writes into their header.
-_APPLICATION = int.from_bytes(b"ELMo", "big")
-
 # To find an entry, SQLite needs only the columns of the index, and reads no values. The ids are in
 # the order in which the entries came.
 _TABLES = (
@@ -48,10 +43,7 @@ def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
 
 
 def connect(file: str, writable: bool) -> sqlite3.Connection:
-    """
-    Opens a file, and makes it if it is missing and may be written. Raises `ConfigurationError` if
-    the file is a database of another program.
-    """
+    """Opens a file, and makes it if it is missing and may be written."""
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(file))}?mode={'rwc' if writable else 'ro'}",
         uri=True,
@@ -66,18 +58,11 @@ def connect(file: str, writable: bool) -> sqlite3.Connection:
             with transaction(connection, "IMMEDIATE"):
                 # Another process may have made the tables meanwhile.
                 if not _statements(connection):
-                    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                     for statement in _TABLES:
                         connection.execute(statement)
                 connection.execute("COMMIT")
-        is_ours = connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION
-        statements = _statements(connection)
-        if not is_ours and statements not in ((), _TABLES):
-            raise ConfigurationError(
-                f"{file} is a file of another program; give the store a folder of its own"
-            )
-        if not is_ours or statements != _TABLES:
-            raise sqlite3.DatabaseError("its header or its tables are not those of a store")
+        if _statements(connection) != _TABLES:
+            raise sqlite3.DatabaseError("its tables are not those of a store")
     except BaseException:
         connection.close()
         raise
@@ -87,12 +72,3 @@ def connect(file: str, writable: bool) -> sqlite3.Connection:
 def _statements(connection: sqlite3.Connection) -> tuple[str, ...]:
     rows = connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")
     return tuple(statement for (statement,) in rows)
-
-
-def file_identity(file: str) -> tuple[int, ...]:
-    """Returns the device and inode of the file at a path, if there is one."""
-    try:
-        status = os.stat(file)
-    except OSError:
-        return ()
-    return status.st_dev, status.st_ino

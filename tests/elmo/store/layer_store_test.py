@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.store.entries import encode
 from elmo_tasks.elmo.store.layer_store import LayerStore
-from tests.helpers.bilm_examples import SENTENCE, ids_of, sentences
+from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.reference_bilm import make_options, random_files
 from tests.helpers.stored_bilms import change, computed_by, fixture_bilm, moved
 
@@ -127,29 +128,16 @@ def test_bilms_with_other_weights_or_settings_get_their_own_layers(
             make_bilm(make_options(proj_clip=0.1), weights, state="reset"),
         ]
 
-    for _ in range(2):
+    for dtype, tolerance in (("float16", 2**-10), ("float32", 0), ("float32", 0)):
         for plain, stored in zip(bilms(), bilms(), strict=True):
-            stored.store = LayerStore(path, "float32")
+            stored.store = LayerStore(path, dtype)
             expected = plain(ids_of(BATCH)).layers
-            torch.testing.assert_close(stored(ids_of(BATCH)).layers, expected, rtol=0, atol=1e-5)
-
-
-def test_weights_that_change_while_the_store_is_open_get_their_own_layers(path: str) -> None:
-    bilm = fixture_bilm(LayerStore(path, "float32"))
+            found = stored(ids_of(BATCH)).layers
+            torch.testing.assert_close(found, expected, rtol=tolerance, atol=1e-5)
+    # The weights may change while the store is open.
+    bilm, expected = fixture_bilm(LayerStore(path)), change(fixture_bilm())(ids_of(BATCH)).layers
     bilm(ids_of(BATCH))
-
-    change(bilm)
-
-    expected = change(fixture_bilm())(ids_of(BATCH)).layers
-    torch.testing.assert_close(bilm(ids_of(BATCH)).layers, expected, rtol=0, atol=1e-5)
-
-
-def test_the_layers_of_both_dtypes_are_kept_apart(path: str) -> None:
-    fixture_bilm(LayerStore(path, "float16"))(ids_of(BATCH))
-
-    layers = fixture_bilm(LayerStore(path, "float32"))(ids_of(BATCH)).layers
-
-    torch.testing.assert_close(layers, fixture_bilm()(ids_of(BATCH)).layers, rtol=0, atol=1e-6)
+    torch.testing.assert_close(change(bilm)(ids_of(BATCH)).layers, expected, rtol=2**-10, atol=1e-5)
 
 
 @pytest.mark.parametrize(("by", "shares"), [(0, True), (1e-6, True), (1e-3, False), (-1, False)])
@@ -203,24 +191,25 @@ def test_a_wrong_parameter_is_refused(params: dict[str, Any], complaint: str) ->
         LayerStore(**params)
 
 
-def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
-    path = os.path.join(tmp_path, os.fsdecode(b"st\xff"))
-    store = LayerStore(path)
-
-    fixture_bilm(store)(ids_of(BATCH))
-
-    assert store.takes_layers and os.listdir(path)
-
-
-def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bilm = fixture_bilm(LayerStore(str(tmp_path / "store")))
-    bilm(ids_of([SENTENCE]))
+def test_a_path_may_begin_with_a_tilde_and_need_not_be_utf8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
+    store = LayerStore(os.path.join("~", os.fsdecode(b"st\xff")))
 
-    store = LayerStore("~/store")
+    fixture_bilm(store)(ids_of(BATCH))
 
-    assert not any(store.lacks(bilm.source(), list(ids_of([SENTENCE]).short().numpy())))
+    assert store.takes_layers and os.listdir(os.path.join(tmp_path, os.fsdecode(b"st\xff")))
     with pytest.raises(ConfigurationError, match="must be a folder, but ~/file is a file"):
         LayerStore("~/file")
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("float16", 1e5), ("float32", torch.nan)])
+def test_a_value_that_the_dtype_cannot_hold_is_refused(dtype: str, value: float) -> None:
+    layers = torch.zeros(3, 5, 8)
+    layers[1, 2, 3] = value
+
+    with pytest.raises(ConfigurationError, match=f"a value beyond {dtype}"):
+        encode(layers, dtype)

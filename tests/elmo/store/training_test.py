@@ -1,19 +1,15 @@
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.predictors import Predictor
 from allennlp.training import TrainerCallback
 
 from elmo_tasks.kernels.frozen_product import has_onednn
 from tests.helpers.configs import tiny
 from tests.helpers.stored_bilms import num_entries
-
-SENTENCE = {"sentence": "It 's a film of wit and charm ."}
 
 
 @TrainerCallback.register("losses")
@@ -50,24 +46,3 @@ def test_a_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path)
     assert without[:20] == pytest.approx(filling[:20], abs=1e-5)
     assert without[:20] == pytest.approx(filled[:20], abs=1e-5)
     assert num_entries(str(store["path"]))
-
-
-def test_an_archive_answers_the_same_without_the_store_of_its_training(tmp_path: Path) -> None:
-    path, other = tmp_path / "store", tmp_path / "other"
-    train(tmp_path / "model", {"path": str(path), "dtype": "float32"})
-    archive = tmp_path / "model" / "model.tar.gz"
-
-    with_folder = Predictor.from_path(archive).predict_json(SENTENCE)
-    shutil.rmtree(path)
-    without_folder = Predictor.from_path(archive).predict_json(SENTENCE)
-
-    assert without_folder["probabilities"] == with_folder["probabilities"]
-    assert not path.exists()
-
-    asked_for = {"model.text_embedder.bilm.store": {"path": str(other), "dtype": "float32"}}
-    predictor = Predictor.from_path(archive, overrides=json.dumps(asked_for))
-    answer = predictor.predict_json(SENTENCE)["probabilities"]
-
-    assert answer == pytest.approx(without_folder["probabilities"], abs=1e-5)
-    assert num_entries(other)
-    assert not path.exists()
