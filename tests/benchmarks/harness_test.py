@@ -36,10 +36,6 @@ def test_works_take_turns_and_the_first_turn_does_not_count(
 
     assert order == ["a", "b"] * 4
     assert list(found) == ["a", "b"] and set(found.values()) == {(1.0, 0.5, 0.0)}
-    # No turn but the second begins after the limit.
-    order.clear()
-    alternate({"a": lambda: order.append("a")}, turns=5, limit=0)
-    assert len(order) == 2
 
 
 def test_a_result_is_measured_once_also_by_another_run(tmp_path: Path) -> None:
