@@ -64,13 +64,12 @@ data: venv  ## fetch the data sets that are free
 try-install: venv  ## install both sizes in new environments, and use them there (minutes)
 	.venv/bin/python scripts/try_install.py
 
-release: venv build/twine  ## build the distributions in dist, check them in new environments, and write the notes (minutes)
+release: venv build/twine  ## build the distributions in dist, and check them in new environments (minutes)
 	rm -rf dist
 	.venv/bin/python scripts/try_install.py --borrow torch torchvision --dist dist
 	PATH="$(CURDIR)/build/twine/bin:$$PATH" build/twine/bin/python -m auditwheel repair -w dist dist/*-linux_*.whl
 	rm -f dist/*-linux_*.whl
 	build/twine/bin/python -m twine check --strict dist/*
-	.venv/bin/python -m scripts.release_notes > build/release_notes.md
 
 build/twine: | venv
 	.venv/bin/python -m venv --clear $@.part

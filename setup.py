@@ -1,4 +1,4 @@
-"""Builds elmo-tasks. elmo_tasks/pretrained/setup.py and scripts/release_notes.py read this, too."""
+"""Builds elmo-tasks. elmo_tasks/pretrained/setup.py reads this, too."""
 
 import os
 import platform
@@ -41,9 +41,8 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:|#)([^()\s]+)
 
 def away_from_home(page: Path, text: str | None = None) -> str:
     """
-    Returns a page, or a part of it, as an index or the notes of a release show it: with addresses
-    in place of paths. Without an address of the repository, links become text and pictures are
-    left out.
+    Returns a page, or a part of it, as an index shows it: with addresses in place of paths. Without
+    an address of the repository, links become text and pictures are left out.
     """
 
     def replaced(match: re.Match[str]) -> str:

@@ -37,11 +37,11 @@ QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"add_highway.py", "convert", "embed", "export", "new", "pack"}
+WRITES_SECOND = {"convert", "embed", "export", "new", "pack"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, IMDB, *GLOVE.values()]
-    for name in source.sizes
+    for name in source.names
 }
 # Files that are not in the repository, and what a page must say so that a reader can get them.
 OBTAINABLE = {
