@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,kernels bilm elmo modules models language_model/scoring)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 portable faults check format data try-install release bench browser mutants docs lock \
+.PHONY: help demo test test-avx2 faults check format data try-install release bench browser mutants docs lock \
 	clean venv kernels
 
 help:  ## list the targets
@@ -39,9 +39,6 @@ test: kernels  ## run the tests
 
 test-avx2: kernels  ## run the numeric tests as on a CPU without AVX-512 and bfloat16
 	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
-
-portable: kernels  ## run the tests without what Windows lacks, with an ASCII locale (7 minutes)
-	ELMO_TASKS_NATIVE=0 LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(PYTEST) -p tests.helpers.without_posix
 
 faults: kernels  ## kill trainings and damage files, and print what came of it (25 minutes)
 	$(FAULTS)

@@ -360,9 +360,7 @@ def _data(name: str, reader: str, change: Callable[[Path, random.Random], None])
 KINDS = {
     "options": Kind(_bilm("options.json"), _read_bilm, _change_json),
     "weights": Kind(_bilm("weights.hdf5"), _read_bilm),
-    "archives": Kind(
-        _copied(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, must_equal=True
-    ),
+    "archives": Kind(_copied(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, must_equal=True),
     "stores": Kind(_store, lambda path: _layers(LayerStore(str(path.parent))), must_equal=True),
     **{
         f"checkpoints: {what}": Kind(_checkpoint(file), _read_checkpoint, must_equal=True)

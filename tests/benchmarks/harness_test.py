@@ -5,22 +5,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import harness
-from benchmarks.harness import Kept, alternate, machine, mean_cell, report
+from benchmarks.harness import Kept, alternate, mean_cell, report
 from benchmarks.one_sentence import Clock
-from elmo_tasks.analysis.environment import cpu_name
-
-
-def test_the_cpu_its_flags_and_the_variables_that_are_set_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(harness, "cpu_flags", lambda: {"fpu", "avx512f", "avx2"})
-    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
-    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
-
-    found = machine()
-
-    assert found.startswith(cpu_name()) and "(flags: avx2, avx512f)" in found
-    assert "ONEDNN_MAX_CPU_ISA=AVX2" in found and "ATEN_CPU_CAPABILITY" not in found
 
 
 def test_works_take_turns_and_the_first_turn_does_not_count(

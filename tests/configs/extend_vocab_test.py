@@ -19,7 +19,8 @@ TRAINING = "the owl saw the owl and the heron and saw it , the owl ."
 # The quokka, the é and the ø are in no training text.
 TEST = "the Owl saw the quokka in the café ø ."
 
-TASKS = ("sst", "snli", "squad", "ner", "srl", "coref")
+# Their models embed words alone, words and characters, and words of documents.
+TASKS = ("sst", "squad", "coref")
 
 
 def train(task: str, folder: Path, change: str = "{}", variant: str = "baseline") -> Path:

@@ -1,8 +1,6 @@
 import errno
-import json
 import os
-import subprocess
-import sys
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +14,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from scripts.faults import difference, results
-from tests.helpers.language_model_configs import OFTEN_SAVED, ROOT, shrunk
+from tests.helpers import processes
+from tests.helpers.language_model_configs import OFTEN_SAVED, shrunk
 from tests.helpers.stop_callback import KILL, STOP_AT
 from tests.helpers.training import train
 
@@ -31,12 +30,12 @@ def test_a_killed_training_ends_as_one_that_was_not(
 ) -> None:
     config, folder = shrunk("small", OFTEN_SAVED, STOPPED), tmp_path / "run"
     train(config, tmp_path / "whole")
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
-    command += ["-s", str(folder), "--include-package", "tests.helpers.stop_callback"]
-    environment = {**os.environ, STOP_AT: "1:7", KILL: "process"}
-    killed = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
-    assert killed.returncode == -9, killed.stderr
+
+    def train_until_killed() -> None:
+        os.environ.update({STOP_AT: "1:7", KILL: "process"})
+        train(config, folder)
+
+    assert processes.run(train_until_killed) == -signal.SIGKILL
     saved = {path.name for path in folder.glob("*_state_*.th")}
     assert "training_state_e1_b4.th" in saved and "training_state_e1_b8.th" not in saved
     reads, sentences = [], SentencesReader.sentences
