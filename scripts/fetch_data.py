@@ -91,10 +91,6 @@ GloVe's vectors are free but large. `--glove 6B` keeps the 120,000 most frequent
 of 0.9 GB (40 MB); `--glove 840B` keeps the whole file, a download of 2 GB."""
 
 
-class FetchError(Exception):
-    """A file cannot be fetched; the message says why in one line."""
-
-
 def main() -> None:
     args = parse_args()
     glove = [] if args.glove is None else args.glove or ["840B"]
@@ -103,7 +99,7 @@ def main() -> None:
         for source in SOURCES + [IMDB] * args.imdb + [GLOVE[name] for name in glove]:
             try:
                 fetch(source, args.data, args.mirror)
-            except (FetchError, OSError) as error:
+            except OSError as error:
                 print(f"{args.data / source.folder}: not fetched")
                 errors.append(str(error))
     except KeyboardInterrupt:
@@ -169,7 +165,7 @@ def copy_url(url: str, path: Path) -> None:
             # Raises an error if the connection breaks off.
             urlretrieve(url, path, show)
     except (HTTPException, OSError, ValueError) as error:
-        raise FetchError(f"cannot fetch {url}: {error}") from error
+        raise OSError(f"cannot fetch {url}: {error}") from error
 
 
 def unpack(archive: Path, source: Source, name: str, url: str) -> Path:
@@ -183,7 +179,7 @@ def unpack(archive: Path, source: Source, name: str, url: str) -> Path:
             with opened(path, "wb") as file:
                 file.writelines(kept)
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-        raise FetchError(f"cannot unpack {member} of {url}: {error}") from error
+        raise OSError(f"cannot unpack {member} of {url}: {error}") from error
     return path
 
 
@@ -202,7 +198,7 @@ def join_reviews(archive: Path, source: Source, name: str, url: str) -> Path:
                 if content := files.extractfile(member):
                     reviews[label][file_name] = content.read().decode().replace("<br />", " ")
     except (tarfile.TarError, zlib.error, EOFError, UnicodeDecodeError) as error:
-        raise FetchError(f"cannot unpack {source.inside} of {url}: {error}") from error
+        raise OSError(f"cannot unpack {source.inside} of {url}: {error}") from error
     path = archive.with_name(name)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for label, texts in reviews.items():

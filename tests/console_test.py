@@ -168,8 +168,8 @@ def test_a_text_is_embedded_by_the_core_and_a_package_that_is_missing_is_named(
     result = run(EVERY.format(commands=[embed, *expected]), blocked=blocked)
 
     assert result.returncode == 0 and "Traceback" not in result.stderr, result.stderr
-    nothing, *endings = result.stdout.removesuffix("@@@\n").split("@@@\n")
-    assert not nothing and (tmp_path / "text.hdf5").exists()
+    said, *endings = result.stdout.removesuffix("@@@\n").split("@@@\n")
+    assert said.startswith("Wrote ") and (tmp_path / "text.hdf5").exists()
     for (words, message), ended in zip(expected.items(), endings, strict=True):
         assert ended.startswith(f"elmo-tasks {words[0]}: {message}")
     assert not (tmp_path / "mine.jsonnet").exists()

@@ -151,8 +151,9 @@ def content(path: Path) -> Any:
         lines = text.splitlines() if path.suffix == ".out" else re.findall(r"\d,\d+ - .*", text)
         lines += text.splitlines()[-1:] if "Traceback" in text else []
         hidden = r"0x[0-9a-f]+|/\S+|\d[\d.,:e-]*"
-        # The first process in a home folder makes the fonts of matplotlib, and says so.
-        skipped = ("elmo_tasks", "matplotlib.font_manager")
+        # The first process in a home folder makes the fonts of matplotlib, and says so. How often a
+        # bar is logged depends on the time.
+        skipped = ("elmo_tasks", "matplotlib.font_manager", " - tqdm - ")
         return [re.sub(hidden, "", line) for line in lines if not any(s in line for s in skipped)]
     return text
 
