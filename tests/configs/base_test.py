@@ -202,7 +202,7 @@ def test_dtype_of_the_products_is_a_choice_and_that_of_an_own_bilm_comes_first()
 LOWER, CASED = ({"lowercase_tokens": lowercase} for lowercase in (True, False))
 TOKENS = "dataset_reader.token_indexers.tokens"
 READER = {"genre_pattern": "(.)", "singletons": True, "max_words": 9, "language": "de"}
-TWO_COLUMNS = {"columns": ["word", "ner"], "file_scheme": "BIO", "scheme": "BIO", "language": "ru"}
+TWO_COLUMNS = {"columns": ["word", "ner"], "file_scheme": "BIO", "scheme": "BIO"}
 WHOLE = "max_passage_tokens"
 WITH_CASE = "word_vectors: 'glove.840B', lowercase: false"
 
@@ -215,6 +215,7 @@ CHOICES: list[tuple[str, str, str, Any]] = [
     ("coref/input", "wrong_mentions: 'skip'", "dataset_reader", {"wrong_mentions": "skip"}),
     ("coref/both", "elmo_at: ['output']", "model.encoder", {"input_size": 100 + 150}),
     ("ner/both", json.dumps(TWO_COLUMNS)[1:-1], "dataset_reader", TWO_COLUMNS),
+    ("ner/both", "language: 'ru'", "dataset_reader.tokenizer", {"language": "ru"}),
     ("ner/paper", "hidden_dims: [7], elmo_at: []", "model.encoders.0", {"input_size": 50 + 128}),
     ("ner/paper", "", TOKENS, {"type": "elmo_folded_id", **LOWER}),
     ("ner/input", "", TOKENS, {"type": "single_id", **LOWER}),
@@ -242,7 +243,6 @@ CHOICES: list[tuple[str, str, str, Any]] = [
     ("sst/paper", "output_place: 'integrator'", "model.integrator", {"input_size": 3 * 600}),
     ("sst/both", "store: 'stores/sst'", BILM, {"store": {"path": "stores/sst"}}),
     ("sst/both", "store: { memory: 5 }", BILM, {"store": {"memory": 5}}),
-    ("sst/both", "store: null", BILM, {"store": None}),
     # The baseline has no biLM, so the field changes nothing.
     ("sst/baseline", "store: 'stores/sst'", "model.text_embedder", {"bilm": None}),
 ]
