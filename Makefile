@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,kernels bilm elmo modules models language_model/scoring)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 portable faults check format data try-install release bench gpu browser mutants docs lock \
+.PHONY: help demo test test-avx2 faults check format data try-install release bench browser mutants docs lock \
 	clean venv kernels
 
 help:  ## list the targets
@@ -39,9 +39,6 @@ test: kernels  ## run the tests
 
 test-avx2: kernels  ## run the numeric tests as on a CPU without AVX-512 and bfloat16
 	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
-
-portable: kernels  ## run the tests without what Windows lacks, with an ASCII locale (7 minutes)
-	ELMO_TASKS_NATIVE=0 LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(PYTEST) -p tests.helpers.without_posix
 
 faults: kernels  ## kill trainings and damage files, and print what came of it (25 minutes)
 	$(FAULTS)
@@ -64,13 +61,12 @@ data: venv  ## fetch the data sets that are free
 try-install: venv  ## install both sizes in new environments, and use them there (minutes)
 	.venv/bin/python scripts/try_install.py
 
-release: venv build/twine  ## build the distributions in dist, check them in new environments, and write the notes (minutes)
+release: venv build/twine  ## build the distributions in dist, and check them in new environments (minutes)
 	rm -rf dist
 	.venv/bin/python scripts/try_install.py --borrow torch torchvision --dist dist
 	PATH="$(CURDIR)/build/twine/bin:$$PATH" build/twine/bin/python -m auditwheel repair -w dist dist/*-linux_*.whl
 	rm -f dist/*-linux_*.whl
 	build/twine/bin/python -m twine check --strict dist/*
-	.venv/bin/python -m scripts.release_notes > build/release_notes.md
 
 build/twine: | venv
 	.venv/bin/python -m venv --clear $@.part
@@ -79,10 +75,6 @@ build/twine: | venv
 
 bench: kernels  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3
-
-# Without .venv, since a machine that is lent may have PyTorch but no network.
-gpu:  ## measure ELMo on a GPU, with the PyTorch of python3 (25 minutes)
-	$(if $(CHOSEN),$(PYTHON),python3) -m benchmarks.gpu
 
 mutants: kernels build/cosmic-ray  ## change the code in 300 places, and say which changes no test notices
 	.venv/bin/python scripts/mutants.py

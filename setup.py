@@ -1,4 +1,4 @@
-"""Builds elmo-tasks. elmo_tasks/pretrained/setup.py and scripts/release_notes.py read this, too."""
+"""Builds elmo-tasks. elmo_tasks/pretrained/setup.py reads this, too."""
 
 import os
 import platform
@@ -39,11 +39,10 @@ CLASSIFIERS = [
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:|#)([^()\s]+)\)")
 
 
-def away_from_home(page: Path, text: str | None = None) -> str:
+def away_from_home(page: Path) -> str:
     """
-    Returns a page, or a part of it, as an index or the notes of a release show it: with addresses
-    in place of paths. Without an address of the repository, links become text and pictures are
-    left out.
+    Returns a page as an index shows it: with addresses in place of paths. Without an address of the
+    repository, links become text and pictures are left out.
     """
 
     def replaced(match: re.Match[str]) -> str:
@@ -54,7 +53,7 @@ def away_from_home(page: Path, text: str | None = None) -> str:
         kind = "raw" if picture else "blob"
         return f"{picture}[{words}]({REPOSITORY}/{kind}/v{VERSION}/{path})"
 
-    return LINK.sub(replaced, page.read_text(encoding="utf-8") if text is None else text)
+    return LINK.sub(replaced, page.read_text(encoding="utf-8"))
 
 
 # What AllenNLP 2.10.1 imports, and the packages that its features need, in the versions that it

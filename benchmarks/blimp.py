@@ -20,7 +20,7 @@ from matplotlib import pyplot
 from tqdm import tqdm
 
 from benchmarks.harness import parser, report
-from elmo_tasks.common.files import atomic_write, write_whole
+from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
@@ -166,7 +166,6 @@ def main() -> None:
     add = made.add_argument
     add("data", help="pairs as lines of JSON; plain, .gz or .xz")
     add("--bilm", nargs="+", default=["base"], help="language models (default: base)")
-    add("--json", type=Path, help="write the accuracies, also by paradigm")
     add("--chart", type=Path, help="draw a chart, as PNG")
     args = made.parse_args()
     pairs = read_pairs(args.data)
@@ -177,9 +176,6 @@ def main() -> None:
     columns = [f"{name}, {way}" for name in results for way in DIRECTIONS]
     about = f"{len(pairs):,} pairs; unknown tokens: {unknown}"
     report(["phenomenon", *columns, *PUBLISHED_MODELS], rows(results), about)
-    if args.json is not None:
-        numbers = {name: result._asdict() for name, result in results.items()}
-        write_whole(args.json, json.dumps(numbers, indent=2) + "\n")
     if args.chart is not None:
         draw(results, args.chart)
 

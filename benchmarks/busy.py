@@ -6,10 +6,9 @@ included: the median of turns in alternation. Prints a table in Markdown.
     python -m benchmarks.busy --neighbours 0 1 2 --turns 3 --only score predict
 """
 
-import argparse
 import json
 import os
-import shlex
+import random
 import statistics
 import subprocess
 import sys
@@ -18,17 +17,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from urllib.request import urlopen
 
-from benchmarks.harness import machine
-from benchmarks.made_up_text import made_up_text
+from benchmarks.harness import ROOT, parser, report
 from benchmarks.sizes import SIZES, make_options
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.processes import num_cores
 
-ROOT = Path(__file__).resolve().parents[1]
 # A name in a table -> the command. The folder of a run has `text.txt`, `few.txt`, `classify.csv`,
 # and a biLM with random weights for each size. A server is asked for each line
 # of `few.txt`, and then stops.
@@ -49,43 +45,52 @@ THREADS = {"chosen": None, "1": "1", "a core": str(num_cores())}
 
 
 def main() -> None:
-    arguments = parser().parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        prepare(Path(folder), arguments.lines, arguments.only)
-        rows = {}
-        for number in arguments.neighbours:
-            with busy(number):
-                rows[number] = measure(
-                    Path(folder), arguments.only, arguments.threads, arguments.turns
-                )
-    command = shlex.join(["python", "-m", "benchmarks.busy", *sys.argv[1:]])
-    print(f"{date.today()}, `{command}`, {machine()}, wall seconds\n")
-    titles = [f"{threads}, {number} beside" for number in rows for threads in arguments.threads]
-    print(f"| command | {' | '.join(titles)} |")
-    print(f"| --- |{' --- |' * len(titles)}")
-    for name in arguments.only:
-        cells = [f"{rows[n][name, t]:.1f}" for n in rows for t in arguments.threads]
-        print(f"| {name} | {' | '.join(cells)} |")
-
-
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="python -m benchmarks.busy",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser("busy", __doc__, turns=3)
     add = made.add_argument
     add("--only", nargs="+", choices=list(COMMANDS), default=list(COMMANDS), help="default: all")
     add("--neighbours", nargs="+", type=int, default=[0, 1, 2], help="busy processes beside")
     add("--threads", nargs="+", choices=list(THREADS), default=list(THREADS), help="default: all")
-    add("--turns", type=int, default=3, help="default: 3")
     add("--lines", type=int, default=NUM_LINES, help=f"lines of text (default: {NUM_LINES})")
-    return made
+    arguments = made.parse_args()
+    seconds = {}
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder), arguments.lines, arguments.only)
+        for number in arguments.neighbours:
+            with busy(number):
+                seconds[number] = measure(
+                    Path(folder), arguments.only, arguments.threads, arguments.turns
+                )
+    columns = [(number, threads) for number in seconds for threads in arguments.threads]
+    report(
+        ["command", *(f"{threads}, {number} beside" for number, threads in columns)],
+        [
+            [name, *(f"{seconds[number][name, threads]:.1f}" for number, threads in columns)]
+            for name in arguments.only
+        ],
+        "wall seconds",
+    )
+
+
+def made_up_text(num_sentences: int) -> list[str]:
+    """
+    Returns sentences of 20 words on average. The logarithm of a word's rank is uniform, so that few
+    words are frequent, as in a language.
+    """
+    chance, words = random.Random(0), dict[str, None]()
+    while len(words) < 50_000:
+        letters = chance.choices("eeeettaaoinshrdlucmfwypvbgk", k=chance.randint(1, 12))
+        words["".join(letters)] = None
+    ranked = list(words)
+    lengths = (1 + min(99, int(chance.expovariate(1 / 19))) for _ in range(num_sentences))
+    return [
+        " ".join(ranked[int(len(ranked) ** chance.random()) - 1] for _ in range(length))
+        for length in lengths
+    ]
 
 
 def prepare(folder: Path, num_lines: int, names: list[str]) -> None:
     """Writes the files that the commands read, and trains the model that `evaluate` takes."""
-    lines = [" ".join(words) for words in made_up_text(num_lines)]
+    lines = made_up_text(num_lines)
     (folder / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "few.txt").write_text("\n".join(lines[: num_lines // 6]) + "\n", encoding="utf-8")
     for size in SIZES:

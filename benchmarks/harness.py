@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import math
 import multiprocessing
 import os
 import platform
@@ -71,19 +70,13 @@ def parser(
     return made
 
 
-def alternate(
-    works: Mapping[Name, Callable[[], Any]], turns: int, limit: float = math.inf
-) -> dict[Name, Time]:
+def alternate(works: Mapping[Name, Callable[[], Any]], turns: int) -> dict[Name, Time]:
     """
     Runs the works in turns, so that other programs slow down all of them. The first turn, which
-    allocates memory and fills caches, does not count. No turn but the second begins after `limit`
-    seconds.
+    allocates memory and fills caches, does not count.
     """
     taken: dict[Name, list[tuple[float, float]]] = {name: [] for name in works}
-    stop = time.perf_counter() + limit
     for turn in tqdm(range(turns + 1), leave=False):
-        if turn > 1 and time.perf_counter() > stop:
-            break
         for name, work in works.items():
             wall, cpu = time.perf_counter(), time.process_time()
             work()

@@ -3,7 +3,7 @@ What `scripts/try_install.py` runs in a new environment, in an empty folder: the
 of the package. A check is a function; add it to `CHECKS`. The checks of a size run in one process,
 because AllenNLP takes long to import. Prints a line of JSON for each check.
 
-    python installed_checks.py core|source|extras|plugin|beside
+    python installed_checks.py core|source|extras|plugin
 """
 
 import contextlib
@@ -134,56 +134,26 @@ def configs_by_name() -> None:
     assert read_config("elmo_tasks:sst/both")["train_data_path"] == "data/sst/train.txt"
 
 
-def task(name: str, library: str, overlay: str, data: str, asked: str, answer: str) -> Callable:
-    """Returns a check that trains a small model by a config of its own, and predicts with it."""
+def train_and_predict() -> None:
+    """Trains by a config of its own and the console script, and predicts with the model."""
+    trees = [
+        "(3 (2 A) (3 (3 (3 very) (3 good)) (3 (2 film) (2 .))))",
+        "(1 (2 A) (1 (1 (1 very) (1 bad)) (1 (2 film) (2 .))))",
+    ]
+    Path("sst.txt").write_text("\n".join(trees * 6) + "\n")
+    Path("sst.jsonnet").write_text(
+        "(import 'elmo_tasks/sst.libsonnet') + {\n"
+        "  train_data_path: 'sst.txt', validation_data_path: 'sst.txt',\n"
+        "  elmo_at: ['input', 'output'], hidden_dim: 4, trainer+: { num_epochs: 1 },\n}\n"
+    )
+    said = elmo_tasks("train", "sst.jsonnet", "-s", "runs/sst")
+    Path("in.txt").write_text("A good film .\n")
+    answered = elmo_tasks("predict", "runs/sst", "in.txt")
 
-    def check() -> None:
-        write_data()
-        Path(f"{name}.jsonnet").write_text(
-            f"(import 'elmo_tasks/{library}.libsonnet') + {{\n"
-            f"  train_data_path: '{data}', validation_data_path: '{data}',\n"
-            f"  {overlay}, trainer+: {{ num_epochs: 1 }},\n}}\n"
-        )
-        in_process("train", f"{name}.jsonnet", "-s", f"runs/{name}", "-f")
-        Path("in.jsonl").write_text(asked + "\n")
-        in_process("predict", f"runs/{name}", "in.jsonl", "--silent", "--output", "out.jsonl")
-
-        assert answer in json.loads(Path("out.jsonl").read_text().splitlines()[0])
-
-    check.__name__ = f"train_{name}"
-    return check
-
-
-def command_train() -> None:
-    """Trains by the console script, as a person does, who reads what it prints."""
-    said = elmo_tasks("train", "sst.jsonnet", "-s", "runs/shell")
-
-    assert "epoch 1 of 1: " in said and "runs/shell/model.tar.gz" in said, said
+    assert "epoch 1 of 1: " in said and "runs/sst/model.tar.gz" in said, said
+    assert "A good film ." in answered, answered
 
 
-def beside_transformers_and_spacy() -> None:
-    """Uses the newest transformers and spaCy in the process that computes ELMo."""
-    import spacy
-    import torch
-    import transformers
-
-    sizes = {"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "intermediate_size": 8}
-    bert = transformers.BertModel(transformers.BertConfig(**sizes, num_attention_heads=2))
-    hidden = bert(torch.tensor([[1, 2, 3]])).last_hidden_state
-    words = [token.text for token in spacy.blank("en")("The boat left the bank.")]
-    elmo_encoder()
-
-    from elmo_tasks import ElmoEncoder
-
-    assert hidden.shape == (1, 3, 8) and len(words) == 6
-    assert ElmoEncoder.from_pretrained("mini")([words])["elmo"].shape == (1, 6, 256)
-    print(f"transformers {transformers.__version__}, spaCy {spacy.__version__}", file=sys.stderr)
-
-
-SST = '{"sentence": "A good film ."}'
-SQUAD = '{"question": "Who left ?", "passage": "The boat left the bank ."}'
-AT = "elmo_at: ['input', 'output']"
-SMALL = f"{AT}, hidden_dim: 4"
 CHECKS: dict[str, list[Callable]] = {
     "core": [
         *(elmo_encoder, compiled_functions_are_there, command_embed, command_check),
@@ -191,32 +161,8 @@ CHECKS: dict[str, list[Callable]] = {
     ],
     "source": [elmo_encoder, compiled_functions_are_missing],
     "extras": [models_are_there, spacy_pipeline, scikit_learn_pipeline],
-    "plugin": [
-        trained_models,
-        configs_by_name,
-        task("sst", "sst", SMALL, "sst.txt", SST, "label"),
-        task("squad", "squad", f"{SMALL}, batch_size: 2", "squad.json", SQUAD, "answer"),
-        task("ner", "ner", f"{AT}, hidden_dims: [4]", "ner.txt", SST, "tags"),
-        command_train,
-    ],
-    "beside": [beside_transformers_and_spacy],
+    "plugin": [trained_models, configs_by_name, train_and_predict],
 }
-
-
-def write_data() -> None:
-    """Writes tiny data of the tasks into this folder."""
-    trees = [
-        "(3 (2 A) (3 (3 (3 very) (3 good)) (3 (2 film) (2 .))))",
-        "(1 (2 A) (1 (1 (1 very) (1 bad)) (1 (2 film) (2 .))))",
-    ]
-    Path("sst.txt").write_text("\n".join(trees * 6) + "\n")
-    asked = {"question": "What left ?", "answers": [{"text": "boat", "answer_start": 4}]}
-    questions = [{**asked, "id": str(k)} for k in range(4)]
-    passage = {"context": "The boat left the bank .", "qas": questions}
-    article = {"title": "", "paragraphs": [passage]}
-    Path("squad.json").write_text(json.dumps({"version": "1.1", "data": [article]}))
-    sentence = "Ann NNP I-NP I-PER\nsees VBZ I-VP O\nParis NNP I-NP I-LOC\n. . O O\n"
-    Path("ner.txt").write_text("-DOCSTART- -X- O O\n\n" + f"{sentence}\n" * 4)
 
 
 def elmo_tasks(*arguments: str, status: int = 0) -> str:
@@ -227,14 +173,6 @@ def elmo_tasks(*arguments: str, status: int = 0) -> str:
     )
     assert result.returncode == status, result.stdout
     return result.stdout
-
-
-def in_process(*arguments: str) -> None:
-    """Runs `elmo-tasks` in this process."""
-    from elmo_tasks.console import main
-
-    sys.argv = ["elmo-tasks", *arguments]
-    main()
 
 
 def main() -> None:

@@ -1,15 +1,10 @@
 """
-Makes the tiny biLM of `fixtures/bilm`: random weights in bilm-tf's layout.
-
-    python scripts/make_fixture_bilm.py [FOLDER]
-
-The seed is fixed, and gives the same weights on every machine.
+Writes the weights of the tiny biLM of `fixtures/bilm`, in bilm-tf's layout: random numbers of a
+fixed seed, which are the same on every machine.
 """
 
 import math
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy
 import torch
@@ -23,32 +18,13 @@ SEED = 1802
 # the words of a sentence would be too similar, because all words share the padding characters.
 GAIN = 1.5
 
-OPTIONS: dict[str, Any] = {
-    "lstm": {
-        "use_skip_connections": True,
-        "projection_dim": 16,
-        "cell_clip": 3,
-        "proj_clip": 3,
-        "dim": 32,
-        "n_layers": 2,
-    },
-    "char_cnn": {
-        "activation": "relu",
-        "filters": [[1, 4], [2, 8], [3, 16], [4, 32]],
-        "n_highway": 2,
-        "embedding": {"dim": 4},
-        "n_characters": 262,
-        "max_characters_per_token": 50,
-    },
-}
-
 
 def random_bilm() -> BiLm:
     """
-    Returns a biLM of `OPTIONS` with weights from wider ranges than training starts from, so that
-    every layer has different vectors for different words and sentences.
+    Returns a biLM of the fixture's options, with weights from wider ranges than training starts
+    from, so that every layer has different vectors for different words and sentences.
     """
-    bilm, random = make_bilm(OPTIONS), numpy.random.RandomState(SEED)
+    bilm, random = make_bilm(FIXTURE / "options.json"), numpy.random.RandomState(SEED)
     with torch.no_grad():
         for name, parameter in bilm.named_parameters():
             # The number of inputs of each output.
@@ -66,4 +42,4 @@ def random_bilm() -> BiLm:
 
 
 if __name__ == "__main__":
-    random_bilm().to_files(Path(*sys.argv[1:2] or [str(FIXTURE)]))
+    random_bilm().to_files(FIXTURE)

@@ -3,15 +3,13 @@ Builds both distributions, installs them in new environments, on several Pythons
 there from an empty folder, as somebody who has no copy of this repository. Prints a table.
 
     python scripts/try_install.py                           # this Python, default sizes
-    python scripts/try_install.py --python 3.10 3.13 --uv
-    python scripts/try_install.py --sizes core beside --first torch==2.13.0
-
+    python scripts/try_install.py --python 3.10 3.13 --sizes core --first torch==2.13.0
     python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
     python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
 
 There is no C++ compiler in the new environments: the wheel must bring the compiled functions, and
 the source distribution must work without them. `scripts/installed_checks.py` has the checks. Needs
-a network or a full cache of pip or uv, and 6 GB of disk for each environment, unless PyTorch comes
+a network or a full cache of pip, and 6 GB of disk for each environment, unless PyTorch comes
 without CUDA (`--first` installs that first) or is borrowed.
 """
 
@@ -37,7 +35,6 @@ INSTALLED = {
     "source": [["{sdist}"]],
     "extras": [["{wheel}[models,sklearn,spacy]"]],
     "plugin": [["{wheel}[allennlp,models]"], ["--no-deps", "allennlp==2.10.1"]],
-    "beside": [["{wheel}", "transformers", "spacy"]],
 }
 
 
@@ -50,7 +47,7 @@ def main() -> None:
         print("| --- | --- | --- | --- | --- | --- |", flush=True)
         for python in args.python:
             for size in args.sizes:
-                place = Path(args.keep or folder, f"{Path(python).name}-{size}").resolve()
+                place = Path(folder, f"{Path(python).name}-{size}")
                 cells, checks = try_one(python, size, wheel, place, args)
                 failed = [check["check"] for check in checks if check["error"] is not None]
                 all_passed = all_passed and not failed
@@ -58,8 +55,7 @@ def main() -> None:
                 seconds = f"{sum(check['seconds'] for check in checks):.0f}"
                 cells += [seconds, f"{passed} without {', '.join(failed)}" if failed else passed]
                 print(f"| {' | '.join(cells)} |", flush=True)
-                if args.keep is None:
-                    shutil.rmtree(place)
+                shutil.rmtree(place)
     sys.exit(not all_passed)
 
 
@@ -76,10 +72,9 @@ def parse_args() -> argparse.Namespace:
         "--sizes",
         nargs="+",
         choices=INSTALLED,
-        default=["core", "source", "extras", "plugin"],
+        default=list(INSTALLED),
         help="what to try: core; source, the core from its source; extras, the core with models, "
-        "spaCy and scikit-learn; plugin, with models; or beside, the core beside the newest "
-        "transformers and spaCy (default: core source extras plugin)",
+        "spaCy and scikit-learn; or plugin, with models (default: all)",
     )
     add("--first", nargs="+", default=[], metavar="REQUIREMENT", help="packages to install first")
     add(
@@ -90,8 +85,6 @@ def parse_args() -> argparse.Namespace:
         help="packages that the new environment shares with this one, with all that they need; "
         "they must be of the same Python",
     )
-    add("--uv", action="store_true", help="install with uv, not pip")
-    add("--keep", metavar="DIR", help="make the environments here and keep them")
     add("--dist", metavar="DIR", help="put the distributions here and keep them")
     return parser.parse_args()
 
@@ -129,13 +122,10 @@ def try_one(
     first cells of its row, and the checks.
     """
     program = f"python{python}" if python[0].isdigit() else python
-    run([program, "-m", "venv", "--clear", str(place / "venv"), *["--without-pip"] * args.uv])
+    run([program, "-m", "venv", "--clear", str(place / "venv")])
     new = str(place / "venv" / "bin" / "python")
-    install = [new, "-m", "pip", "install", "-q"]
-    if args.uv:
-        install = ["uv", "pip", "install", "-q", "--python", new]
     # Where the extra `models` finds the other distribution.
-    install += ["--find-links", str(Path(wheel).parent)]
+    install = [new, "-m", "pip", "install", "-q", "--find-links", str(Path(wheel).parent)]
     (sdist,) = Path(wheel).parent.glob("*.tar.gz")
     steps = [[part.format(wheel=wheel, sdist=sdist) for part in step] for step in INSTALLED[size]]
     for package in args.borrow:
@@ -145,7 +135,7 @@ def try_one(
         run([*install, *step], env={**os.environ, "CXX": "no-such-compiler"})
     seconds = time.monotonic() - began
     work = place / "empty"
-    work.mkdir(exist_ok=True)
+    work.mkdir()
     checks = run(
         [new, str(ROOT / "scripts" / "installed_checks.py"), size],
         cwd=work,

@@ -16,26 +16,23 @@ from elmo_tasks import __version__, console
 from elmo_tasks.commands.command import COMMANDS, load, summary
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.console import OF_ALLENNLP
-from tests.core_test import ALLENNLP, BLOCKED
+from tests.core_test import ALLENNLP, BLOCKED, run
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
 
 RUN = "from elmo_tasks.console import main\nmain()\n"
+# Runs several commands, and prints the error of each and a mark.
+EVERY = """
+from elmo_tasks.console import main
+for sys.argv[1:] in {commands}:
+    try:
+        main()
+    except SystemExit as end:
+        print(end.code or "", end="")
+    print("@@@")
+"""
 # Packages that are not installed beside the core.
 MISSING = (*ALLENNLP, "spacy")
-
-
-def run(
-    script: str, *arguments: str, blocked: tuple[str, ...] = MISSING, block: str = BLOCKED
-) -> subprocess.CompletedProcess:
-    """Runs a script in another process, in which some packages cannot be imported."""
-    return subprocess.run(
-        [sys.executable, "-c", block + script, ",".join(blocked), *arguments],
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
 
 
 class Ended(NamedTuple):
@@ -78,18 +75,8 @@ def fork(folder: Path, *arguments: str) -> Ended:
 
 def test_all_help_and_the_version_need_neither_torch_nor_allennlp() -> None:
     options = [("--help",), ("--version",), ("version",), *((name, "--help") for name in COMMANDS)]
-    every = f"""
-from elmo_tasks.console import main
-for options in {options}:
-    sys.argv[1:] = options
-    try:
-        main()
-    except SystemExit as end:
-        assert not end.code
-    print("@@@")
-"""
 
-    result = run(every, blocked=("torch", "numpy", *MISSING))
+    result = run(EVERY.format(commands=options), blocked=("torch", "numpy", *MISSING))
 
     assert result.returncode == 0, result.stderr
     all_help, version, again, *others = result.stdout.removesuffix("@@@\n").split("@@@\n")
@@ -147,15 +134,6 @@ def test_bars_fit_a_terminal_whose_width_may_be_unknown(
     assert os.environ["TQDM_NCOLS"] == width
 
 
-def test_text_is_embedded_without_allennlp(tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_text("The boat left the bank .\n")
-
-    result = run(RUN, "embed", str(tmp_path / "text.txt"), str(tmp_path / "text.hdf5"))
-
-    assert result.returncode == 0, result.stderr
-    assert (tmp_path / "text.hdf5").exists()
-
-
 @pytest.mark.parametrize(
     "command",
     [("neighbors", "bank", "--corpus", "nowhere.txt"), ("train", "nowhere.txt", "-s", "none")],
@@ -170,7 +148,7 @@ def test_a_mistake_is_one_line_and_debug_shows_its_traceback(
     assert brief.said.splitlines() == [brief.said.strip()] and "Traceback" in long.said
 
 
-def test_a_package_that_is_missing_is_named(
+def test_a_text_is_embedded_by_the_core_and_a_package_that_is_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -178,20 +156,22 @@ def test_a_package_that_is_missing_is_named(
     blocked = ("sklearn", "_jsonnet", *MISSING)
 
     text, mine, reviews = (str(tmp_path / name) for name in ("text.txt", "mine.jsonnet", "x.csv"))
+    expected = {
+        ("neighbors", "bank", "--corpus", text): "this needs scikit-learn, which is not installed",
+        ("new", "sst", mine): INSTALL_ALLENNLP,
+        ("new", "classify", reviews): INSTALL_ALLENNLP,
+        ("mix", "model.tar.gz"): INSTALL_ALLENNLP,
+        ("train", "config.jsonnet", "-s", "run"): INSTALL_ALLENNLP,
+    }
+    embed = ("embed", text, str(tmp_path / "text.hdf5"), "--bilm", "mini")
 
-    for command, expected in (
-        (
-            ("neighbors", "bank", "--corpus", text),
-            "this needs scikit-learn, which is not installed",
-        ),
-        (("new", "sst", mine), INSTALL_ALLENNLP),
-        (("new", "classify", reviews), INSTALL_ALLENNLP),
-        (("mix", "model.tar.gz"), INSTALL_ALLENNLP),
-        (("train", "config.jsonnet", "-s", "run"), INSTALL_ALLENNLP),
-    ):
-        result = run(RUN, *command, blocked=blocked)
-        assert result.returncode == 1 and "Traceback" not in result.stderr, result.stderr
-        assert result.stderr.splitlines()[-1].startswith(f"elmo-tasks {command[0]}: {expected}")
+    result = run(EVERY.format(commands=[embed, *expected]), blocked=blocked)
+
+    assert result.returncode == 0 and "Traceback" not in result.stderr, result.stderr
+    said, *endings = result.stdout.removesuffix("@@@\n").split("@@@\n")
+    assert said.startswith("Wrote ") and (tmp_path / "text.hdf5").exists()
+    for (words, message), ended in zip(expected.items(), endings, strict=True):
+        assert ended.startswith(f"elmo-tasks {words[0]}: {message}")
     assert not (tmp_path / "mine.jsonnet").exists()
 
 

@@ -94,6 +94,18 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         pytest.fail("a circle of imports: " + " <- ".join(error.args[1]))
 
 
+def test_imports_are_deferred_in_the_process_of_our_command_alone() -> None:
+    importing = {
+        imported: {name for name, names in imports_of_files().items() if imported in names}
+        for imported in ("elmo_tasks.common.deferred", "elmo_tasks.console")
+    }
+
+    assert importing == {
+        "elmo_tasks.common.deferred": {"elmo_tasks.console"},
+        "elmo_tasks.console": {"elmo_tasks.__main__"},
+    }
+
+
 def test_a_module_that_is_named_by_a_string_counts_as_imported(tmp_path: Path) -> None:
     file = tmp_path / "late.py"
     file.write_text('import importlib\nimportlib.import_module("elmo_tasks.plugin")\n')

@@ -37,8 +37,10 @@ def test_the_address_gives_an_index_its_links_and_pictures(filled: dict[str, Any
 
 def test_a_page_of_a_folder_links_from_there(filled: dict[str, Any]) -> None:
     page = filled["ROOT"] / "elmo_tasks" / "pretrained" / "README.md"
+    page.parent.mkdir()
+    page.write_text("[card](base/MODEL_CARD.md) [code](../../setup.py)")
 
-    shown = filled["away_from_home"](page, "[card](base/MODEL_CARD.md) [code](../../setup.py)")
+    shown = filled["away_from_home"](page)
 
     blob = f"{ADDRESS}/blob/v{__version__}"
     assert shown == (
@@ -46,14 +48,12 @@ def test_a_page_of_a_folder_links_from_there(filled: dict[str, Any]) -> None:
     )
 
 
-def test_without_an_address_there_are_neither_links_nor_pictures() -> None:
-    ours = runpy.run_path(str(ROOT / "setup.py"))
-    text = "![A chart](a.png)See [the [old] page](b.md) and [ELMo](https://example.com)."
+def test_without_an_address_there_are_neither_links_nor_pictures(tmp_path: Path) -> None:
+    ours, page = runpy.run_path(str(ROOT / "setup.py")), tmp_path / "page.md"
+    page.write_text("![A chart](a.png)See [the [old] page](b.md) and [ELMo](https://example.com).")
 
     if not ours["REPOSITORY"]:
-        assert ours["away_from_home"](ours["README"], text) == (
-            "See the [old] page and [ELMo](https://example.com)."
-        )
+        assert ours["away_from_home"](page) == "See the [old] page and [ELMo](https://example.com)."
 
 
 def test_the_version_is_that_of_the_citation() -> None:

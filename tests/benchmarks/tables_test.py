@@ -7,16 +7,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
-from allennlp.modules.elmo import _ElmoBiLm
 
 from benchmarks import bilm, embed, one_sentence, store
 from benchmarks.checkouts import all_works
 from benchmarks.harness import TEXT, parser
 from tests.helpers.archives import sst
 from tests.helpers.configs import TINY
-from tests.helpers.reference_bilm import FIXTURE, FIXTURE_FILES, ReferenceBiLm
+from tests.helpers.reference_bilm import FIXTURE, FIXTURE_FILES
 
 # The arguments of each benchmark, and the first cells of its table.
 BENCHMARKS: dict[str, tuple[list[Any], list[str]]] = {
@@ -103,16 +101,6 @@ def test_the_parts_of_each_model_add_up_to_its_time(printed: Callable[..., str])
         total, *parts = map(float, cells)
         assert total == pytest.approx(sum(parts), abs=0.5)
         assert min(parts[:3]) > 0 and (parts[3] > 0) == (name == "`sst`")
-
-
-def test_allennlps_layers_are_those_of_each_sentence_from_zeros() -> None:
-    sentences = [["A", "boat"], ["It"], ["The", "bank", "."]]
-
-    layers = embed.upstream(_ElmoBiLm(*map(str, FIXTURE_FILES)).eval(), sentences, batch_size=2)
-
-    for words, found in zip(sentences, layers, strict=True):
-        expected, _ = ReferenceBiLm(*FIXTURE_FILES).layers(words)
-        numpy.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_the_works_that_two_checkouts_do(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from allennlp.common import Params
 from allennlp.data import Vocabulary
 from allennlp.modules.elmo import Elmo, batch_to_ids
 
-from benchmarks.training import FreeBiLm, UpstreamEmbedder
+from benchmarks.training import UpstreamEmbedder
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
@@ -24,13 +24,3 @@ def test_the_two_embedders_that_are_compared_do_the_same() -> None:
 
     for found, expected in zip(ours(text)[0], theirs(text)[0], strict=True):
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
-
-
-def test_the_bilm_that_costs_nothing_has_the_shape_of_one_that_works() -> None:
-    bilm = make_bilm(OPTIONS, WEIGHTS)
-    char_ids = batch_to_ids([["A", "short", "one"], ["Yes"]])
-
-    free, real = FreeBiLm(bilm, longest=5, batch_size=4)(char_ids), bilm(char_ids)
-
-    assert free.layers.shape == real.layers.shape and not free.layers.any()
-    assert torch.equal(free.mask, real.mask)

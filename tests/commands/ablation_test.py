@@ -3,7 +3,6 @@ import logging
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.stop_callback import KILL, STOP_AT
 
 ROOT = Path(__file__).parents[2]
+START_PROCESS = training._process
 
 # A shrunk variant of SST, whose best epoch is chosen by a metric that differs between seeds.
 VARIANT = """\
@@ -197,13 +197,14 @@ def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
 
 def kill_in_epoch(epoch: int, args: list[str]) -> None:
     """Kills the ablation and its training at once, as when a machine is switched off."""
-    killed = subprocess.run(
-        [sys.executable, "-m", "allennlp", *args],
-        cwd=ROOT,
-        env={**os.environ, STOP_AT: f"{epoch}:1", KILL: "group"},
-        start_new_session=True,
-    )
-    assert killed.returncode == -signal.SIGKILL
+
+    def work() -> None:
+        os.setsid()
+        training._process = START_PROCESS
+        os.environ.update({STOP_AT: f"{epoch}:1", KILL: "group"})
+        allennlp(*args)
+
+    assert processes.run(work) == -signal.SIGKILL
 
 
 def check_archive(path: Path) -> None:

@@ -1,7 +1,6 @@
 """Tests who chooses the number of threads, in forks, which leave those of the tests alone."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -13,7 +12,6 @@ from elmo_tasks.common.processes import num_cores
 from elmo_tasks.common.threads import divides, few_threads, one_thread
 from elmo_tasks.common.worker_processes import in_processes
 from tests.helpers.bilm_examples import SENTENCE, ids_of
-from tests.helpers.configs import ROOT
 from tests.helpers.processes import run
 from tests.helpers.stored_bilms import fixture_bilm
 
@@ -50,18 +48,6 @@ def test_the_door_chooses_unless_the_user_does(
         console.main()
 
     assert run(work) == 0
-
-
-def test_the_library_changes_no_threads_of_a_users_process() -> None:
-    script = """
-import torch
-torch.set_num_threads(3)
-import elmo_tasks.plugin
-from elmo_tasks import ElmoEncoder
-ElmoEncoder.from_pretrained("mini")
-assert torch.get_num_threads() == 3
-"""
-    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
 @pytest.mark.fork

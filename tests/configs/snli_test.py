@@ -6,27 +6,8 @@ from allennlp.models import Model
 from allennlp.training.learning_rate_schedulers import LearningRateScheduler
 from allennlp.training.optimizers import Optimizer
 
-from tests.helpers.configs import BILMS, VARIANTS, config, leaves, tiny
+from tests.helpers.configs import BILMS, config, tiny
 from tests.helpers.task_models import Task
-
-PENALTY = "model.regularizer.regexes"
-
-
-def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
-    extras = {
-        "model.attention_dropout": 0.5,
-        "model.text_embedder.input_mix.layer_norm": "sentence",
-        "model.text_embedder.output_mix.layer_norm": "sentence",
-        f"{PENALTY}.1.1.alpha": 0.0001,
-    }
-
-    configs = {name: leaves(config("snli", name)) for name in VARIANTS}
-
-    paper = configs.pop("paper")
-    assert {path: paper.get(path) for path in extras} == extras
-    for here in configs.values():
-        assert here.pop("model.attention_dropout") == 0
-        assert not set(here) & set(extras)
 
 
 @pytest.mark.parametrize("name", ["baseline", "both"])

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.golden import commands
-from tests.golden.inputs import INPUTS
 from tests.golden.layers import layers, words_bilm
 from tests.golden.losses import first_losses
-from tests.golden.models import answers, in_float32
+from tests.golden.models import INPUTS, answers, in_float32
 from tests.helpers import many_langs
 from tests.helpers.configs import shipped
 

@@ -73,7 +73,7 @@ def number_at(path: str, value: Any) -> Any:
     for key in path.split("."):
         if value is None:
             return None
-        value = value[int(key)] if isinstance(value, list) else value.get(key)
+        value = dict(enumerate(value)).get(int(key)) if isinstance(value, list) else value.get(key)
     return value
 
 

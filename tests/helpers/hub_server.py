@@ -39,14 +39,6 @@ class Hub:
         return {path.rpartition("/")[2] for path in self.requests if path.startswith("GET /o")}
 
 
-def etag(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _sibling(name: str, content: bytes, hub: Hub) -> dict[str, Any]:
-    return {"rfilename": name, "size": hub.sizes.get(name, len(content))}
-
-
 def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: Any) -> None: ...
@@ -68,12 +60,16 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                         return self.send(404, b"{}", {"X-Error-Code": code}, with_body)
                     commits = hub.repositories[f"{owner}/{name}"]
                     sha = next(c for c in commits if len(c) == 40 and commits[c] is files)
-                    siblings = [_sibling(file, files[file], hub) for file in files]
+                    siblings = [
+                        {"rfilename": file, "size": hub.sizes.get(file, len(content))}
+                        for file, content in files.items()
+                    ]
                     about = {"id": f"{owner}/{name}", "sha": sha, "siblings": siblings}
                     return self.send(200, json.dumps(about).encode(), {}, with_body)
                 case [owner, name, "resolve", commit, *path]:
                     content = hub.repositories[f"{owner}/{name}"][commit]["/".join(path)]
-                    headers = {"ETag": etag(content), "X-Repo-Commit": commit}
+                    etag = hashlib.sha256(content).hexdigest()
+                    headers = {"ETag": etag, "X-Repo-Commit": commit}
                     return self.send(200, content, headers, with_body)
             self.send(404, b"", {}, with_body)
 

@@ -2,8 +2,7 @@
 
 import argparse
 import functools
-import importlib.util
-import json
+import importlib
 import re
 import shlex
 import sys
@@ -11,37 +10,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
 from allennlp.commands import parse_args
-from spacy.cli._util import app
-from thinc.api import Config
-from typer.main import get_command
 
 from elmo_tasks.commands.command import COMMANDS, IN_ALLENNLP
 from elmo_tasks.console import make_parser
 from elmo_tasks.in_allennlp.config_names import read_config
 from scripts.fetch_data import GLOVE, IMDB, SOURCES
-from tests.helpers.command_line import allennlp
-
-ROOT = Path(__file__).parents[2]
-
-spacy_commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+from tests.helpers.configs import ROOT, evaluate
 
 # Commands of a shell that need no check beside that of their files.
 SHELL = {"curl", "echo", "gzip", "mkdir", "paste", "pip", "sed", "shuf", "split", "uv", "xz", "."}
 SHELL |= {"cd", "git"}
-# Quick, and run for real where their files are in the repository.
-QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json"}
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"add_highway.py", "convert", "embed", "export", "new", "pack"}
+WRITES_SECOND = {"convert", "embed", "export", "new", "pack"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, IMDB, *GLOVE.values()]
-    for name in source.sizes
+    for name in source.names
 }
 # Files that are not in the repository, and what a page must say so that a reader can get them.
 OBTAINABLE = {
@@ -91,7 +80,6 @@ class PageReader:
                 self.give_allennlp(arguments)
             elif words[:3] == ["python", "-m", "spacy"]:
                 words = words[2:]
-                give_spacy(words[1:])
             elif program == "elmo-tasks" or words[:3] == ["python", "-m", "elmo_tasks"]:
                 self.give_elmo_tasks(arguments[2 * (program == "python") :] or ["--help"])
             elif program == "python":
@@ -118,11 +106,6 @@ class PageReader:
                 self.check_data(changed(config, tuple(values(others, "--set"))))
         for config in [word for word in others if re.search(r"\.jsonnet$|^elmo_tasks:", word)]:
             self.check_data(read_config(config, *overrides))
-        is_here = any("fixtures/" in word for word in others)
-        if command in QUICK and is_here and not any(word.startswith("runs/") for word in others):
-            for file in Path().glob("*.hdf5"):
-                file.unlink()
-            run(arguments)
 
     def give_elmo_tasks(self, arguments: list[str]) -> None:
         name = arguments[0]
@@ -144,17 +127,13 @@ class PageReader:
 
     def give_python(self, arguments: list[str]) -> None:
         """Parses the arguments of a script with its own parser."""
-        module, *others = arguments[1:] if arguments[0] == "-m" else arguments
-        path = ROOT / (f"{module.replace('.', '/')}.py" if arguments[0] == "-m" else module)
-        if not path.exists():
-            path = path.with_suffix("") / "__main__.py"
-        spec = importlib.util.spec_from_file_location(f"documented_{path.stem}", path)
-        assert spec is not None and spec.loader is not None
-        script = importlib.util.module_from_spec(spec)
+        name, *others = arguments[1:] if arguments[0] == "-m" else arguments
+        name = name.removesuffix(".py").replace("/", ".")
+        if (ROOT / name.replace(".", "/")).is_dir():
+            name += ".__main__"
+        script = importlib.import_module(name)
         with self.monkeypatch.context() as patch:
-            patch.setitem(sys.modules, spec.name, script)
-            spec.loader.exec_module(script)
-            patch.setattr(sys, "argv", [str(path), *others])
+            patch.setattr(sys, "argv", [name, *others])
             patch.setattr(argparse.ArgumentParser, "parse_args", parse_and_end)
             with pytest.raises(Parsed):
                 script.main()
@@ -190,21 +169,6 @@ class PageReader:
         # The archive of a training, and the files of a biLM, lie in the folder of the training.
         made = path in self.made or str(Path(path).parent) in self.made
         return made or is_shipped(path)
-
-
-def give_spacy(arguments: list[str]) -> None:
-    """Fails where spaCy has no such command or option, or a config has no such field."""
-    command, *others = arguments
-    known = {name for param in spacy_commands[command].params for name in param.opts}
-    fields = {
-        f"--{section}.{name}"
-        for path in others
-        if path.endswith(".cfg")
-        for section, names in Config().from_disk(path, interpolate=False).items()
-        for name in names
-    }
-    options = {word for word in others if word.startswith("-")}
-    assert options <= known | fields, f"spaCy's {command} has no {options - known - fields}"
 
 
 def is_shipped(path: str) -> bool:
@@ -263,14 +227,6 @@ def changed(config: str, changes: tuple[str, ...]) -> dict[str, Any]:
     return result["config"]
 
 
-def run(arguments: list[str]) -> None:
-    """Runs `allennlp` for real, and fails where its exit status is not 0."""
-    try:
-        allennlp(*arguments)
-    except SystemExit as end:
-        assert end.code in (None, 0), end.code
-
-
 def targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
@@ -279,7 +235,3 @@ def parse_and_end(parser: argparse.ArgumentParser, *args: Any) -> argparse.Names
     namespace, others = parser.parse_known_args(*args)
     assert not others, f"{parser.prog} has no {others}"
     raise Parsed
-
-
-def evaluate(snippet: str) -> Any:
-    return json.loads(_jsonnet.evaluate_snippet("docs_test", snippet))

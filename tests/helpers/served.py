@@ -21,16 +21,14 @@ from tests.helpers.configs import tiny
 NAMES = ("sst", "ner", "snli", "squad", "srl", "coref")
 
 
-def task_archive(folder: Path, task: str) -> Path:
-    """Makes the archive of a task's model with ELMo at both places."""
-    folder.mkdir()
-    return make_archive(folder, tiny(task, "both"))
-
-
 def task_models(folder: Path) -> list[ServedModel]:
-    return [
-        ServedModel(task, load_archive(str(task_archive(folder / task, task)))) for task in NAMES
-    ]
+    """Makes a model of each task, with ELMo at both places."""
+    models = []
+    for task in NAMES:
+        (folder / task).mkdir()
+        archive = load_archive(str(make_archive(folder / task, tiny(task, "both"))))
+        models.append(ServedModel(task, archive))
+    return models
 
 
 def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> ASGIApp:

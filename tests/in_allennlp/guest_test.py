@@ -65,16 +65,23 @@ OTHERS: dict[str, tuple[str, dict[str, str]]] = {
     "theirs": ("evaluate ../plugin/run/model.tar.gz data.tsv --output-file theirs.json", {})
 }
 
-# Runs commands of AllenNLP one by one, each in a fork, after the plugins were imported as
-# `allennlp` imports them.
+# Runs commands of AllenNLP in folders, each folder and each command in a fork. In a folder, the
+# plugins are imported first, as `allennlp` imports them.
 DRIVER = """
 import json, os, sys, traceback
 import allennlp.__main__
 from allennlp.commands import main
 from allennlp.common.plugins import import_plugins
 
-import_plugins()
-for name, (command, environment) in json.load(sys.stdin).items():
+for folder, commands in json.load(sys.stdin).items():
+    if not os.fork():
+        os.chdir(folder)
+        import_plugins()
+        break
+    assert os.wait()[1] == 0
+else:
+    commands = {}
+for name, (command, environment) in commands.items():
     if not os.fork():
         for number, end in ((1, "out"), (2, "err")):
             os.dup2(os.open(f"{name}.{end}", os.O_WRONLY | os.O_CREAT), number)
@@ -96,22 +103,6 @@ for name, (command, environment) in json.load(sys.stdin).items():
 """
 
 
-def run(folder: Path, commands: dict[str, tuple[str, dict[str, str]]], plugin: bool) -> None:
-    if plugin:
-        (folder / ".allennlp_plugins").write_text("elmo_tasks\n")
-    paths = [str(ROOT), str(PROJECT)]
-    environment = {"HOME": str(folder.parent), "PYTHONPATH": os.pathsep.join(paths)}
-    # AllenNLP logs sets of names in the order of their hashes.
-    environment["PYTHONHASHSEED"] = "0"
-    subprocess.run(
-        [sys.executable, "-c", DRIVER],
-        input=json.dumps(commands).encode(),
-        cwd=folder,
-        env={**os.environ, **environment},
-        check=True,
-    )
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Returns the folders of AllenNLP with the plugin and of AllenNLP alone."""
@@ -123,8 +114,19 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         (each / "data.tsv").write_text(TEXT)
         (each / "in.jsonl").write_text('{"text": "a fine film"}\n{"text": "dull"}\n')
         (each / "wrong.jsonl").write_text("a fine film\n")
-    run(plugin, COMMANDS, plugin=True)
-    run(alone, {**COMMANDS, **OTHERS}, plugin=False)
+    (plugin / ".allennlp_plugins").write_text("elmo_tasks\n")
+    paths = [str(ROOT), str(PROJECT)]
+    environment = {"HOME": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
+    # AllenNLP logs sets of names in the order of their hashes.
+    environment["PYTHONHASHSEED"] = "0"
+    commands = {str(plugin): COMMANDS, str(alone): {**COMMANDS, **OTHERS}}
+    subprocess.run(
+        [sys.executable, "-c", DRIVER],
+        input=json.dumps(commands).encode(),
+        cwd=folder,
+        env={**os.environ, **environment},
+        check=True,
+    )
     return plugin, alone
 
 
@@ -149,8 +151,9 @@ def content(path: Path) -> Any:
         lines = text.splitlines() if path.suffix == ".out" else re.findall(r"\d,\d+ - .*", text)
         lines += text.splitlines()[-1:] if "Traceback" in text else []
         hidden = r"0x[0-9a-f]+|/\S+|\d[\d.,:e-]*"
-        # The first process in a home folder makes the fonts of matplotlib, and says so.
-        skipped = ("elmo_tasks", "matplotlib.font_manager")
+        # The first process in a home folder makes the fonts of matplotlib, and says so. How often a
+        # bar is logged depends on the time.
+        skipped = ("elmo_tasks", "matplotlib.font_manager", " - tqdm - ")
         return [re.sub(hidden, "", line) for line in lines if not any(s in line for s in skipped)]
     return text
 
