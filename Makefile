@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,kernels bilm elmo modules models language_model/scoring)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data try-install release bench browser mutants docs lock \
+.PHONY: help demo test test-avx2 faults check format data try-install release bench gpu browser mutants docs lock \
 	clean venv kernels
 
 help:  ## list the targets
@@ -75,6 +75,10 @@ build/twine: | venv
 
 bench: kernels  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3
+
+# Without .venv, since a machine that is lent may have PyTorch but no network.
+gpu:  ## measure ELMo on a GPU, with the PyTorch of python3 (25 minutes)
+	$(if $(CHOSEN),$(PYTHON),python3) -m benchmarks.gpu
 
 mutants: kernels build/cosmic-ray  ## change the code in 300 places, and say which changes no test notices
 	.venv/bin/python scripts/mutants.py

@@ -37,9 +37,10 @@ def mean_of_bilms(first: str, second: str, folder: Path, share: float = 0.5) -> 
     bilms[0].load_state_dict({name: torch.lerp(start[name], end[name], share) for name in start})
     bilms[0].to_files(folder, dtype="float16")
     if len(softmaxes) == 2:
+        one, other = softmaxes
         # The weights are read again, because float16 has rounded them.
         written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
-        write_softmax(folder, mean_of_softmaxes(*softmaxes, share), written)
+        write_softmax(folder, mean_of_softmaxes(one, other, share), written)
 
 
 def mean_of_softmaxes(first: Softmax, second: Softmax, share: float) -> Softmax:

@@ -5,6 +5,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.kernels.blocked_product import scaled
 from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.language_model.softmax_file import read_softmax, write_softmax
 from scripts.mean_of_bilms import mean_of_bilms
@@ -45,7 +46,7 @@ def test_weights_and_rows_of_common_words_are_means_and_other_words_keep_their_r
 
     one, two, both = (read_softmax(folder, read(folder)) for folder in folders)
     assert both.words == WORDS[0]
-    rows = [softmax.weight * softmax.scale.unsqueeze(1) for softmax in (one, two, both)]
+    rows = [scaled(softmax.weight, softmax.scale) for softmax in (one, two, both)]
     expected = rows[0].clone()
     expected[[1, 3]] = 0.75 * rows[0][[1, 3]] + 0.25 * rows[1][[3, 1]]
     torch.testing.assert_close(rows[2], expected, rtol=0, atol=0.03)
