@@ -184,8 +184,8 @@ def compare(
     error: Callable[[Any], float] | None = None,
 ) -> list[Row]:
     """
-    Returns a row for each work, with its tokens a second and the error of its result. The turns end
-    after a few seconds for each row. A work that fails, as for want of memory, has its message.
+    Returns a row for each work, with its tokens a second and the error of its result. A
+    work that fails, as for want of memory, has its message.
     """
     rows: dict[str, Row] = {name: {"what": name} for name in works}
     able = {}
@@ -199,7 +199,7 @@ def compare(
         able[name] = run
         if error is not None:
             rows[name]["error"] = error(result)
-    for name, taken in alternate(able, arguments.turns, limit=4 * len(able)).items():
+    for name, taken in alternate(able, arguments.turns).items():
         rows[name]["tokens_per_second"] = num_tokens / taken.wall
     return list(rows.values())
 
