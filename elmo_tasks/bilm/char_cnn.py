@@ -33,6 +33,7 @@ class CharCnn(torch.nn.Module):
             torch.nn.Conv1d(options.char_dim, num_filters, width)
             for width, num_filters in options.filters
         )
+        self.activation = {"relu": torch.relu, "tanh": torch.tanh}[options.activation]
         self.highways = _HighwayWeights(options.num_filters, options.num_highway)
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
         self._frozen: _Frozen | None = None
@@ -98,7 +99,7 @@ class CharCnn(torch.nn.Module):
             # must get the same vector alone and among others: a recovered training begins with an
             # empty cache of tokens and has to compute the same numbers.
             return self._vectors(filters.expand(2, -1))[:1]
-        x = torch.relu(filters)
+        x = self.activation(filters)
         for k in range(len(self.highways._layers)):
             transform, carry = self._multiplied(x, k).chunk(2, dim=1)
             x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))

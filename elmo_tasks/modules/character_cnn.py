@@ -1,3 +1,5 @@
+from typing import Any
+
 import torch
 from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
@@ -41,12 +43,14 @@ class CharacterCnn(TokenEmbedder):
         vocab_namespace: str = "token_characters",
     ) -> None:
         super().__init__()
+        self._namespace = vocab_namespace
         if max_characters < width:
             raise ConfigurationError(
                 f"max_characters must be at least the width of a window, {width}, "
                 f"not {max_characters}"
             )
         num_characters = vocab.get_vocab_size(vocab_namespace)
+        self._unknown = vocab.get_token_index(vocab._oov_token, vocab_namespace)
         self.embedding = torch.nn.Embedding(num_characters, embedding_dim, padding_idx=0)
         self.dropout = torch.nn.Dropout(dropout)
         self.convolution = torch.nn.Conv1d(embedding_dim, num_filters, width)
@@ -75,6 +79,21 @@ class CharacterCnn(TokenEmbedder):
         # windows do not change the maximum.
         vectors = (windows * begins_inside).amax(dim=2)
         return torch.nn.functional.embedding(rows, vectors).view(*ids.shape[:2], -1)
+
+    def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
+        """
+        Adds a row for each character that was added at the end of the vocabulary, as AllenNLP's
+        `--extend-vocab` asks for: the vector of the unknown character.
+        """
+        num_added = extended_vocab.get_vocab_size(self._namespace) - self.embedding.num_embeddings
+        if num_added > 0:
+            weight = self.embedding.weight.detach()
+            added = weight[self._unknown].expand(num_added, -1)
+            self.embedding = torch.nn.Embedding.from_pretrained(
+                torch.cat([weight, added]),
+                freeze=not self.embedding.weight.requires_grad,
+                padding_idx=0,
+            )
 
 
 @TokenEmbedder.register("elmo_character_encoding")

@@ -35,14 +35,10 @@ class WordVectors(TokenEmbedder):
         vocab_namespace: str = "tokens",
     ) -> None:
         super().__init__()
-        names = vocab.get_index_to_token_vocabulary(vocab_namespace)
-        vectors = _file_vectors(pretrained_file, embedding_dim, names.values())
-        rows = torch.zeros(len(names), embedding_dim)
-        for index, word in names.items():
-            vector = vectors.get(word, vectors.get(word.lower()))
-            if vector is not None:
-                rows[index] = torch.from_numpy(vector)
-        self.weight = torch.nn.Parameter(rows, requires_grad=False)
+        self._namespace = vocab_namespace
+        words = _words(vocab, vocab_namespace)
+        vectors = _file_vectors(pretrained_file, embedding_dim, words)
+        self.weight = torch.nn.Parameter(_rows(words, vectors, embedding_dim), requires_grad=False)
 
     def get_output_dim(self) -> int:
         return self.weight.size(1)
@@ -50,6 +46,42 @@ class WordVectors(TokenEmbedder):
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """Maps token ids of shape (batch, length) to vectors (batch, length, embedding_dim)."""
         return torch.nn.functional.embedding(tokens, self.weight)
+
+    def extend_vocab(
+        self,
+        extended_vocab: Vocabulary,
+        extension_pretrained_file: str = None,
+        model_path: str = None,
+    ) -> None:
+        """
+        Adds a row for each word that was added at the end of the vocabulary, as AllenNLP's
+        `--extend-vocab` asks for: its vector from the file, if a file is given, or the row of its
+        lower case, or zeros.
+        """
+        num_rows, dim = self.weight.shape
+        words = _words(extended_vocab, self._namespace)
+        added = words[num_rows:]
+        if not added:
+            return
+        vectors = dict(zip(words, self.weight.detach().cpu().numpy()[:num_rows]))
+        vectors |= _file_vectors(extension_pretrained_file, dim, words)
+        rows = _rows(added, vectors, dim).to(self.weight)
+        self.weight = torch.nn.Parameter(torch.cat([self.weight, rows]), requires_grad=False)
+
+
+def _words(vocab: Vocabulary, namespace: str) -> list[str]:
+    names = vocab.get_index_to_token_vocabulary(namespace)
+    return [names[index] for index in range(len(names))]
+
+
+def _rows(words: list[str], vectors: dict[str, numpy.ndarray], dim: int) -> torch.Tensor:
+    """Returns the vector of each word or of its lower case, or zeros."""
+    rows = torch.zeros(len(words), dim)
+    for index, word in enumerate(words):
+        vector = vectors.get(word, vectors.get(word.lower()))
+        if vector is not None:
+            rows[index] = torch.from_numpy(vector)
+    return rows
 
 
 def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:

@@ -122,11 +122,12 @@ def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
         """,
             **weights,
         )
+    activation = {torch.relu: "Relu", torch.tanh: "Tanh"}[cnn.activation]
     largest = ", ".join(f"largest_{k}" for k in range(len(cnn.convolutions)))
     graph.add(
         f"""
         responses = Concat<axis=1>({largest})
-        x_0 = Relu(responses)
+        x_0 = {activation}(responses)
         """
     )
     for k, highway in enumerate(cnn.highways._layers):

@@ -11,6 +11,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "two_of_each": {},
     "bounds_that_bite": {
         "filters": [[1, 3], [4, 5], [7, 2]],
+        "activation": "tanh",
         "n_highway": 1,
         "n_layers": 1,
         "cell_clip": 0.3,

@@ -158,14 +158,14 @@ class ReferenceBiLm:
     def token_vector(self, ids: list[int]) -> Array:
         """Returns x^LM of one token."""
         characters = self.weights["char_embed"][ids]
-        pooled = []
+        pooled, activation = [], relu if self.cnn["activation"] == "relu" else numpy.tanh
         for i, (width, _) in enumerate(self.cnn["filters"]):
             kernel, bias = self.weights[f"CNN/W_cnn_{i}"][0], self.weights[f"CNN/b_cnn_{i}"]
             windows = [
                 sum(characters[start + offset] @ kernel[offset] for offset in range(width)) + bias
                 for start in range(len(ids) - width + 1)
             ]
-            pooled.append(relu(numpy.max(windows, axis=0)))
+            pooled.append(activation(numpy.max(windows, axis=0)))
         x = numpy.concatenate(pooled)
         for k in range(self.cnn["n_highway"]):
             g = sigmoid(self._linear(x, f"CNN_high_{k}", "carry"))

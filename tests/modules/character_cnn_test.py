@@ -107,3 +107,19 @@ def test_output_and_gradients_are_those_of_allennlps(dropout: float) -> None:
         found.append(results(embedder, words.view(2, 3, 3)))
 
     torch.testing.assert_close(*found)
+
+
+def test_new_characters_have_the_vector_of_the_unknown_one() -> None:
+    cnn = built()
+    vocab = Vocabulary({"token_characters": dict.fromkeys(CHARACTERS, 1)})
+    unknown = ids("baz")
+    before = cnn(unknown)
+
+    vocab.add_token_to_namespace("z", "token_characters")
+    cnn.extend_vocab(vocab)
+    new = unknown.clone()
+    new[new == 1] = vocab.get_token_index("z", "token_characters")
+
+    assert new.max() == len(CHARACTERS) + 2
+    assert torch.equal(cnn(new), before) and torch.equal(cnn(unknown), before)
+    assert cnn.embedding.weight.requires_grad

@@ -49,3 +49,32 @@ def test_vectors_are_not_trained_and_are_saved(file: Path) -> None:
 def test_file_without_a_vector_of_the_width_is_refused(file: Path) -> None:
     with pytest.raises(ConfigurationError, match="vectors.txt has no vector of 3 numbers"):
         built(file, dim=3)
+
+
+def extended(*words: str) -> Vocabulary:
+    vocab = Vocabulary({"tokens": dict.fromkeys(WORDS, 1)})
+    vocab.add_tokens_to_namespace(list(words))
+    return vocab
+
+
+def test_new_word_has_the_row_of_its_lower_case_or_zeros(file: Path) -> None:
+    embedder = built(file)
+    before = embedder.weight.clone()
+
+    embedder.extend_vocab(extended("oWL", "ZZZ", "Newt"))
+
+    assert torch.equal(embedder.weight[: len(before)], before)
+    weight = embedder.weight
+    embedder.extend_vocab(VOCAB, "nowhere.txt")
+    assert embedder.weight is weight
+    assert embedder.weight[len(before) :].tolist() == [[3, 4], [0, 0], [0, 0]]
+    assert not embedder.weight.requires_grad
+
+
+def test_new_word_has_its_vector_in_the_file_that_is_given(file: Path) -> None:
+    embedder = built(file)
+    num_rows = len(embedder.weight)
+
+    embedder.extend_vocab(extended("other", "Barn owl", "OtheR"), str(file))
+
+    assert embedder.weight[num_rows:].tolist() == [[9, 9], [0, 0], [9, 9]]

@@ -20,7 +20,7 @@ class BiLmOptions(NamedTuple):
     # Parameters
 
     filters: Pairs of a width in characters and a number of filters, in the file's order.
-    activation: `relu`, applied to the maximum of each filter over a token.
+    activation: `relu` or `tanh`, applied to the maximum of each filter over a token.
     max_characters: The number of character ids per token, word boundaries and padding included.
     cell_dim, projection_dim: Widths of an LSTM's memory and of its output.
     cell_clip, projection_clip: Bounds on the memory and on the projected output; `None` (or 0 in
@@ -164,7 +164,10 @@ def _of_words(options: dict[str, Any]) -> dict[str, Any]:
 
 def _of_characters(options: dict[str, Any]) -> dict[str, Any]:
     activation = _value(options, "char_cnn.activation", str)
-    _check(activation == "relu", f"char_cnn.activation must be relu, but is {activation!r:.80}")
+    _check(
+        activation in ("relu", "tanh"),
+        f"char_cnn.activation must be relu or tanh, but is {activation!r:.80}",
+    )
     characters = _value(options, "char_cnn.max_characters_per_token", int, 50, most=256)
     filters = _filters(options)
     widest = max(width for width, _ in filters)

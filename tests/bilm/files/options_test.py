@@ -151,7 +151,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     (FILTERS, [[1, 60_000], [2, 60_000]], "has 120000 filters; at most 100000 are allowed"),
     (FILTERS, [[51, 4]], "filters has width 51, more than the 50 characters of a token"),
     ("char_cnn.n_characters", 260, "n_characters must be 262 (or 261, as while training with"),
-    ("char_cnn.activation", "tanh", "char_cnn.activation must be relu, but is 'tanh'"),
+    ("char_cnn.activation", "gelu", "char_cnn.activation must be relu or tanh, but is 'gelu'"),
     *(("state", value, "state must be one of reset, snapshot") for value in ("warm", 1, ["reset"])),
 ]
 
