@@ -3,7 +3,7 @@ Writes the mean of the weights of a biLM and of its continuation: it keeps most 
 one knew, and has half of what the second one learnt (Wortsman et al. 2022, "Robust fine-tuning of
 zero-shot models"). If both have a softmax, the rows of words that both know become means, too.
 
-    python scripts/mean_of_bilms.py base runs/packed runs/mean
+    python scripts/mean_of_bilms.py base runs/packed --output runs/mean
 """
 
 import argparse
@@ -67,11 +67,11 @@ def main() -> None:
     )
     parser.add_argument("first", help="name or folder of a biLM")
     parser.add_argument("second", help="the same biLM after more training")
-    parser.add_argument("folder", type=Path, help="folder for the mean")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the mean")
     parser.add_argument("--share", type=float, default=0.5, help="of the second (default: 0.5)")
     arguments = parser.parse_args()
     try:
-        mean_of_bilms(arguments.first, arguments.second, arguments.folder, arguments.share)
+        mean_of_bilms(arguments.first, arguments.second, arguments.output, arguments.share)
     except ConfigurationError as error:
         parser.error(str(error))
 

@@ -10,7 +10,7 @@ JSON. Empty lines, and rows of a table without a text, have no answer.
 examples:
   echo "A warm, funny film." | elmo-tasks predict sst -
   elmo-tasks predict runs/reviews new.csv --column review --jsonl
-  elmo-tasks predict runs/ner/input data/conll2003/eng.testb --use-dataset-reader
+  elmo-tasks predict runs/ner data/conll2003/eng.testb --use-dataset-reader
 """
 
 import argparse

@@ -83,8 +83,6 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 
     device = device_of(args)
-    if args.output is not None and not args.force and Path(args.output).exists():
-        raise ConfigurationError(f"{args.output} exists; choose another file, or use --force")
     if args.processes > 1:
         if device.type != "cpu":
             raise ConfigurationError("--cuda-device is for one process")

@@ -66,4 +66,4 @@ def test_errors_are_those_of_classes_or_of_labels(archive: Archive, several: Arc
     one, more = (markdown(error_report("mine", "data", each)) for each in compared)
 
     assert "## Which class is taken for which" in one and "10 cases; accuracy" in one
-    assert "## Labels" in more and "10 cases; F1" in more
+    assert "## By type" in more and "10 cases; F1" in more

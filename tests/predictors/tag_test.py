@@ -29,5 +29,5 @@ def test_errors_are_shown_for_each_tag(tmp_path: Path) -> None:
 
     right = sum(claim.is_right for case in compared.cases for claim in case.claims)
     total = sum(case.num_tokens for case in compared.cases)
-    assert "## Tags" in text and "| NOUN  |" in text
+    assert "## By type" in text and "| NOUN  |" in text
     assert report["score"] == pytest.approx(right / total)

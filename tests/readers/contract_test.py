@@ -155,7 +155,6 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (COREF, coref("a - (1(2)2)"), ":2: the column coreference cannot be"),
     (COREF, coref("a - (1)|(1)"), ":2: the cluster 1 has the mention that ends here twice"),
     ("elmo_squad", "", ":1: not JSON"),
-    ("elmo_coref", coref(*["a 0 0 a " + "- " * 8] * 2), ":3: expected the index 1 of a token"),
     ("elmo_squad", '{\n"data": [\n}', ":3: not JSON"),
     ("elmo_squad", b'{"data": "\xff"}', ":1: not UTF-8"),
     ("elmo_squad", '{"data": []}', ": the file: there is no question"),

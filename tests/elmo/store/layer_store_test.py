@@ -161,10 +161,7 @@ def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        (
-            {"requires_grad": True, "state": "reset"},
-            "same layers every time: leave out requires_grad",
-        ),
+        ({"requires_grad": True, "state": "reset"}, r"that trains \(requires_grad\) has no store"),
         ({"state": "carry"}, "same layers every time: set state to reset or snapshot"),
         ({"dropout": 0.1}, "dropout needs a biLM that trains"),
     ],
