@@ -7,7 +7,7 @@ from typing import BinaryIO
 from elmo_tasks.common.columns import is_document, sentence_columns
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.tables import plain, sheet_rows, table_rows, with_names
-from elmo_tasks.common.text_files import Record, lines_of, opened, refuse_damaged, without_faults
+from elmo_tasks.common.text_files import Record, at_line, lines_of, opened, refuse_damaged
 
 # The suffixes of compressed files.
 COMPRESSED = (".gz", ".xz")
@@ -69,7 +69,7 @@ def read_records(
         Otherwise they are named `1`, `2`, ....
     """
     with opened(path) as raw:
-        yield from without_faults(records_in(raw, path, kind, columns, header))
+        yield from records_in(raw, path, kind, columns, header)
 
 
 def records_in(
@@ -81,9 +81,8 @@ def records_in(
     only: Sequence[str] = (),
 ) -> Iterator[Record]:
     """
-    Yields the records of an open file as `read_records` does, but a line of text or JSON or a row
-    of Parquet that cannot be read has a `fault`. Of Parquet, reads only the columns `only`, if any
-    of them is there.
+    Yields the records of an open file as `read_records` does. Of Parquet, reads only the columns
+    `only`, if any of them is there.
     """
     name = "standard input" if path == "-" else os.fspath(path)
     kind = kind or kind_of(path)
@@ -94,27 +93,24 @@ def records_in(
         return (Record(name, *row) for row in rows)
     lines = lines_of(raw, name)
     if kind == "json":
-        return (_of_json(line) for line in lines if line.fault or line.values["text"].strip())
+        return (_of_json(name, *line) for line in lines if line[1].strip())
     if kind == "text":
-        return lines
-    readable = ((line.line, line.values["text"]) for line in without_faults(lines))
+        return (Record(name, number, {"text": text}) for number, text in lines)
     if kind in ("csv", "tsv"):
-        rows = with_names(table_rows(readable, name, kind), name, header)
+        rows = with_names(table_rows(lines, name, kind), name, header)
         return (Record(name, *row) for row in rows)
-    return (Record(name, *each) for each in sentence_columns(readable, name, kind, columns))
+    return (Record(name, *each) for each in sentence_columns(lines, name, kind, columns))
 
 
-def _of_json(line: Record) -> Record:
-    if line.fault is not None:
-        return line
-    text = line.values["text"]
-    try:
-        value = parse_json(text)
-    except ValueError as error:
-        return line._replace(values={}, fault=f"no JSON: {error}: {text[:40]!r}")
-    if not isinstance(value, dict):
-        return line._replace(values={}, fault=f"expected a JSON object, not {text[:40]!r}")
-    return line._replace(values=value)
+def _of_json(name: str, number: int, text: str) -> Record:
+    with at_line(name, number):
+        try:
+            value = parse_json(text)
+        except ValueError as error:
+            raise ValueError(f"no JSON: {error}: {text[:40]!r}") from error
+        if not isinstance(value, dict):
+            raise ValueError(f"expected a JSON object, not {text[:40]!r}")
+    return Record(name, number, value)
 
 
 def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
@@ -129,11 +125,8 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
                 for row in range(len(batch)):
                     number += 1
                     values = {key: batch.column(key)[row] for key in batch.schema.names}
-                    try:
+                    with at_line(name, number):
                         found = {key: plain(value.as_py()) for key, value in values.items()}
-                    except UnicodeDecodeError as error:
-                        yield Record(name, number, {}, f"not UTF-8: {error}")
-                    else:
-                        yield Record(name, number, found)
+                    yield Record(name, number, found)
     except (pyarrow.ArrowException, OSError) as error:
         refuse_damaged(name, number, error)

@@ -89,8 +89,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yields each line with its number, from 1. Reads and raises as `read_lines` does."""
     with opened(path) as raw:
-        for _, number, values, _ in without_faults(lines_of(raw, path)):
-            yield number, values["text"]
+        yield from lines_of(raw, path)
 
 
 class Record(NamedTuple):
@@ -103,35 +102,26 @@ class Record(NamedTuple):
     line: The number of the line at which the record begins, from 1; in Parquet, of the row.
     values: The values by column or field. A line of text is the value `text`. A sentence in columns
         has a list in each column, with a value for each token.
-    fault: Why the record cannot be read. Then there are no values.
     """
 
     file: str
     line: int
     values: dict[str, Any]
-    fault: str | None = None
 
 
-def without_faults(records: Iterable[Record]) -> Iterator[Record]:
-    """Yields records. Raises `ValueError` with file and line at one that cannot be read."""
-    for record in records:
-        if record.fault is not None:
-            raise ValueError(f"{record.file}:{record.line}: {record.fault}")
-        yield record
-
-
-def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[Record]:
-    """Yields lines as `read_lines` does. A line that cannot be read has a fault and no text."""
-    name, number = os.fspath(path), 0
+def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """Yields the lines of an open file as `numbered_lines` does."""
+    number = 0
     try:
         for number, line in enumerate(_decompressed(raw), start=1):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
-                yield Record(name, number, {}, f"not UTF-8: {error}; {_convert(path)}")
-            else:
-                text = text.removeprefix("\ufeff") if number == 1 else text
-                yield Record(name, number, {"text": text.rstrip("\r\n")})
+                raise ValueError(
+                    f"{path}:{number}: not UTF-8: {error}; {_convert(path)}"
+                ) from error
+            text = text.removeprefix("\ufeff") if number == 1 else text
+            yield number, text.rstrip("\r\n")
     except _DECOMPRESSING_ERRORS as error:
         refuse_damaged(path, number, error)
     except UnicodeDecodeError as error:

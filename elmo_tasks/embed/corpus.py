@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, kind_of, records_in
 from elmo_tasks.common.spelling import listed
-from elmo_tasks.common.text_files import at_line, corpus_files, opened, without_faults
+from elmo_tasks.common.text_files import at_line, corpus_files, opened
 
 Split = Callable[[str], Iterable[str]]
 
@@ -85,7 +85,7 @@ class Corpus:
                 f"has no column {self._column}"
             )
         known = _COLUMNS if self._column is None else (self._column,)
-        for record in without_faults(records_in(raw, file, kind, only=known)):
+        for record in records_in(raw, file, kind, only=known):
             if kind == "text":
                 yield record.values["text"].strip()
                 continue

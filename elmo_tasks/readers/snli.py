@@ -47,7 +47,7 @@ class SnliReader(TextReader):
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        for _, line, pair, _ in self.shard_iterable(_labelled_pairs(file_path)):
+        for _, line, pair in self.shard_iterable(_labelled_pairs(file_path)):
             with at_line(file_path, line):
                 premise, hypothesis = (
                     self.tokenizer.tokenize(_field(pair, name))

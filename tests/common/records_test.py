@@ -140,7 +140,7 @@ def test_an_encoding_is_known_by_its_byte_order_mark(
 
     (record,) = read_records(path)
 
-    assert record == (str(path), 2, {"text": "\u2028Größe 😀\u0d0a", "label": "gut"}, None)
+    assert record == (str(path), 2, {"text": "\u2028Größe 😀\u0d0a", "label": "gut"})
 
 
 def test_fields_in_quotes_may_have_lines_and_rows_have_the_line_at_which_they_begin(
