@@ -196,12 +196,12 @@ if __name__ == "__main__":
             # spaCy finds its components and architectures by these.
             "spacy_factories": [
                 "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
-                "elmo_coref = elmo_tasks.spacy.coreference:CoreferenceComponent",
-                "elmo_ner = elmo_tasks.spacy.entities:EntityComponent",
-                "elmo_sentiment = elmo_tasks.spacy.sentiment:SentimentComponent",
-                "elmo_srl = elmo_tasks.spacy.roles:RolesComponent",
-                "elmo_tagger = elmo_tasks.spacy.tagger:TaggerComponent",
-                "elmo_textcat = elmo_tasks.spacy.textcat:TextcatComponent",
+                "elmo_coref = elmo_tasks.spacy.components:CoreferenceComponent",
+                "elmo_ner = elmo_tasks.spacy.components:EntityComponent",
+                "elmo_sentiment = elmo_tasks.spacy.components:SentimentComponent",
+                "elmo_srl = elmo_tasks.spacy.components:RolesComponent",
+                "elmo_tagger = elmo_tasks.spacy.components:TaggerComponent",
+                "elmo_textcat = elmo_tasks.spacy.components:TextcatComponent",
             ],
             "spacy_architectures": ["elmo_tasks.Tok2Vec.v1 = elmo_tasks.spacy.tok2vec:tok2vec"],
         },

@@ -4,13 +4,15 @@ ELMo in spaCy: the components `elmo`, `elmo_coref`, `elmo_ner`, `elmo_sentiment`
 package registers them. If elmo_tasks is installed, spaCy finds them without an import.
 """
 
-from elmo_tasks.spacy.coreference import CoreferenceComponent
+from elmo_tasks.spacy.components import (
+    CoreferenceComponent,
+    EntityComponent,
+    RolesComponent,
+    SentimentComponent,
+    TaggerComponent,
+    TextcatComponent,
+)
 from elmo_tasks.spacy.elmo import ElmoComponent
-from elmo_tasks.spacy.entities import EntityComponent
-from elmo_tasks.spacy.roles import RolesComponent
-from elmo_tasks.spacy.sentiment import SentimentComponent
-from elmo_tasks.spacy.tagger import TaggerComponent
-from elmo_tasks.spacy.textcat import TextcatComponent
 from elmo_tasks.spacy.tok2vec import tok2vec
 from elmo_tasks.spacy.vectors import use_elmo
 

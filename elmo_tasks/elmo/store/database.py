@@ -2,8 +2,7 @@ import logging
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy
 
@@ -43,11 +42,16 @@ class LayerDatabase:
         Returns the values that exist, by key, as arrays of bytes. `sizes` maps each key to the
         number of bytes that its value must have, or to `None` if the number is not known.
         """
-        return self._read(sizes, _value)
-
-    def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
-        """Returns the keys whose value has the given size, even if the value is damaged."""
-        return set(self._read(sizes, _num_bytes))
+        connection = self._open()
+        if connection is None or not sizes:
+            return {}
+        try:
+            with transaction(connection, "DEFERRED"):
+                found = {key: _value(connection, key, size) for key, size in sizes.items()}
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return {}
+        return {key: value for key, value in found.items() if value is not None}
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
         """Adds values in one transaction. Keeps a value that is already there and undamaged."""
@@ -70,25 +74,6 @@ class LayerDatabase:
                 self.folder,
                 error,
             )
-
-    @property
-    def takes_values(self) -> bool:
-        """Whether the file can be written to; `False` after an error."""
-        return self._open() is not None and self._takes_values
-
-    def _read(
-        self, sizes: Mapping[bytes, int | None], read: Callable[..., Any]
-    ) -> dict[bytes, Any]:
-        connection = self._open()
-        if connection is None or not sizes:
-            return {}
-        try:
-            with transaction(connection, "DEFERRED"):
-                found = {key: read(connection, key, size) for key, size in sizes.items()}
-        except sqlite3.Error as error:
-            self._give_up(error)
-            return {}
-        return {key: value for key, value in found.items() if value is not None}
 
     def _open(self) -> sqlite3.Connection | None:
         """
@@ -138,11 +123,6 @@ def _value(connection: sqlite3.Connection, key: bytes, size: int | None) -> nump
     if row is None or not isinstance(row[0], bytes) or size not in (None, len(row[0])):
         return None
     return numpy.frombuffer(row[0], numpy.uint8) if row[1] == _checksum(key, row[0]) else None
-
-
-def _num_bytes(connection: sqlite3.Connection, key: bytes, size: int | None) -> int | None:
-    row = connection.execute(f"SELECT num_bytes {_LAST_OF_KEY}", (key,)).fetchone()
-    return None if row is None or size not in (None, row[0]) else row[0]
 
 
 def _checksum(key: bytes, value: bytes) -> int:

@@ -95,25 +95,6 @@ class LayerStore:
                 decode(found[key], self.dtype, row[:, : lengths[key]])
         return layers
 
-    def lacks(self, source: LayerSource, sentences: list[Array]) -> list[bool]:
-        """
-        Returns for each sentence, given as char ids of shape (length, 50), whether the disk lacks
-        its layers. A damaged entry counts as there.
-        """
-        if self._database is None:
-            return [True] * len(sentences)
-        keys = _keys(self._begin(source), sentences)
-        sizes = self._sizes(source, {key: len(ids) for key, ids in zip(keys, sentences)})
-        with self._locked():
-            there = self._database.has(sizes)
-        return [key not in there for key in keys]
-
-    @property
-    def takes_layers(self) -> bool:
-        """Whether new layers are kept on disk."""
-        with self._locked():
-            return self._database is not None and self._database.takes_values
-
     def _locked(self) -> threading.RLock:
         """Returns the lock. A new fork gets its own, which nobody holds."""
         if self._pid != os.getpid():

@@ -77,7 +77,7 @@ KEYS = [bytes([index]) * 32 for index in range(4)]
 ASKED = st.dictionaries(st.sampled_from(KEYS), st.binary(max_size=3))
 
 
-@given(st.lists(st.tuples(st.sampled_from(["put", "fork", "get", "has", "open"]), ASKED)))
+@given(st.lists(st.tuples(st.sampled_from(["put", "fork", "get", "open"]), ASKED)))
 def test_a_database_is_a_dict_whose_values_have_the_sizes_that_are_asked_for(
     steps: list[tuple[str, dict[bytes, bytes]]],
 ) -> None:
@@ -97,9 +97,6 @@ def test_a_database_is_a_dict_whose_values_have_the_sizes_that_are_asked_for(
                 expected |= {**asked, **there}
             elif step == "get":
                 assert read(database, asked) == there
-            elif step == "has":
-                assert database.has(sizes) == set(there)
-                assert database.has(dict.fromkeys(asked)) == asked.keys() & expected.keys()
             else:
                 database = LayerDatabase(folder)
 
@@ -110,7 +107,7 @@ def test_a_large_file_opens_without_being_read(folder: Path) -> None:
     size = os.path.getsize(folder / "layers.sqlite")
     damage(folder, 3 * 4096, bytes(size - 3 * 4096))
 
-    assert LayerDatabase(str(folder)).takes_values
+    assert LayerDatabase(str(folder))._open() is not None
 
 
 def test_ten_processes_read_and_write_at_once(folder: Path) -> None:
