@@ -59,8 +59,8 @@ def _model_path(name: str) -> str:
 
 def is_model(name: str | os.PathLike) -> bool:
     """
-    Returns whether a name, path, address or repository stands for a trained model. The folder of a
-    language model's training counts as a biLM.
+    Returns whether a name, path, address or repository stands for a trained model; `False` for the
+    folder of a language model's training, which counts as a biLM.
     """
     name = os.path.expanduser(os.fspath(name))
     if name in KNOWN_BILMS:

@@ -143,7 +143,7 @@ def _make_model(config: dict[str, Any], folder: Path) -> Model:
     vocabulary = folder / "vocabulary"
     # AllenNLP would unpack a file into its cache, without bounds.
     if not vocabulary.is_dir():
-        raise ConfigurationError("there is no folder vocabulary")
+        raise ConfigurationError("there is no folder named vocabulary")
     fields = config.get("vocabulary", {})
     kind, _ = Vocabulary.resolve_class_name(fields.get("type", "from_instances"))
     tokens = {name: fields[name] for name in ("padding_token", "oov_token") if name in fields}

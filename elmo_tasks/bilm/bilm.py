@@ -86,7 +86,7 @@ class BiLm(torch.nn.Module):
         if not self.format.in_hdf5:
             raise ConfigurationError(
                 f"a biLM of {self.format.name} cannot be written as options.json and weights.hdf5: "
-                "keep its folder"
+                "use the folder that it was read from"
             )
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:

@@ -6,8 +6,8 @@ import torch
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
 
-# A snapshot is the state after this text. The LSTMs read the text several times, which is enough to
-# forget the zeros they started from.
+# The start state `snapshot` is the state of the LSTMs after they have read this text several times,
+# which is enough to forget the zeros that they began with.
 _TEXT = "The quick brown fox jumps over the lazy dog .".split()
 _PASSES = 5
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 
-# An archive may have this many members. It may unpack to this many times its own size, and this
-# many bytes more: weights hardly shrink when they are compressed, and text shrinks to a third.
+# An archive may have at most MAX_MEMBERS members, and unpack to at most MAX_GROWTH times its own
+# size and MORE_BYTES. Compression hardly shrinks weights, and shrinks text to a third.
 MAX_MEMBERS, MAX_GROWTH, MORE_BYTES = 10_000, 20, 2**30
 
 # The errors of a damaged archive, and of one that is not allowed.

@@ -27,8 +27,8 @@ def embed(
     """
     Writes the vectors of every sentence of a text to an HDF5 file, as `allennlp elmo` did: a
     dataset of float32 for each sentence, named by its index `0`, `1`, ... The dataset
-    `sentence_to_index` is a JSON object from sentences to these names, which must fit into memory.
-    Until the file is whole, its parts are in the folder `PATH.partial` (see `Parts`).
+    `sentence_to_index` is a JSON object that maps sentences to these names; it must fit into
+    memory. Until the file is whole, its parts are in the folder `PATH.partial` (see `Parts`).
 
     # Parameters
 

@@ -73,7 +73,7 @@ def has_onednn(dtype: torch.dtype) -> bool:
 def multiplied(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Computes x W^T + b by oneDNN, for a weight that may be laid out for it."""
+    """Computes x W^T + b by oneDNN. The weight is a tensor, or in oneDNN's own memory layout."""
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
 

@@ -64,7 +64,10 @@ class FrozenRecurrence:
 
 
 def _blocks(batch_sizes: list[int], max_tokens: int) -> Iterator[list[int]]:
-    """Yields the batch sizes in blocks of at most `max_tokens` tokens, or of one step."""
+    """
+    Yields the batch sizes in blocks of steps that have at most `max_tokens` tokens together. A step
+    with more tokens is a block of its own.
+    """
     block: list[int] = []
     for rows in batch_sizes:
         if block and sum(block) + rows > max_tokens:

@@ -75,7 +75,10 @@ def summed(grad: torch.Tensor) -> torch.Tensor:
 def step_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Computes `product` for a recurrent step, whose rows are a multiple of `STEP_ROWS`."""
+    """
+    Computes `product` for the `x` of a recurrent step. The number of rows of `x` must be a multiple
+    of `STEP_ROWS`.
+    """
     fast = _has_avx512() and _by_onednn(x)
     return _multiply(x, weight, bias) if fast else linear(x, weight, bias)
 

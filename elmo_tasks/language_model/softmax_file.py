@@ -23,9 +23,9 @@ _DTYPES = {"weight": torch.int8}
 
 def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> None:
     """
-    Writes a softmax of 8 bits to a folder: `softmax.safetensors`, and its words, one on each line,
-    to `softmax_words.txt`. `read_softmax` refuses any biLM but `bilm`, which must have been read
-    from its files in the folder.
+    Writes a softmax with 8 bits for each weight to a folder: `softmax.safetensors`, and its words,
+    one on each line, to `softmax_words.txt`. `bilm` must have been read from the files in this
+    folder; `read_softmax` refuses any other biLM.
     """
     from safetensors.torch import save
 

@@ -53,8 +53,8 @@ class SoftmaxStart(TrainerCallback):
 def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int:
     """
     Gives each word of a softmax the weight and bias that it has in a packed softmax. The other
-    words get equal shares of the packed softmax's unknown words. Returns the number of words that
-    the packed softmax knows.
+    words share the probability of the packed softmax's unknown class equally. Returns the number of
+    words that the packed softmax knows.
     """
     # AllenNLP's padding is no class.
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()

@@ -11,7 +11,7 @@ from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 
-# Standard deviation of the numbers that the character CNN learns, chosen by small trials.
+# Standard deviation of the target vectors of the character CNN, chosen by small trials.
 _SCALE = 0.5
 _WORDS_PER_BATCH = 512
 _LEARNING_RATE = 0.006
@@ -95,7 +95,7 @@ class VectorFit(NamedTuple):
             if row is not None:
                 forms[word] = row
                 weights.append(1 / (index + 1))
-        # A word that the text lacks is as rare as the last of the vocabulary.
+        # A word that is not in the vocabulary counts as rarer than the last word of it.
         rare = 1 / (vocab.get_vocab_size("tokens") + 1)
         for word, row in ranks.items():
             if word not in forms:

@@ -18,9 +18,10 @@ class WindowLoader(CorpusLoader):
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). A row goes on where the same row of the
     previous batch ended. The backward direction reads each sentence from its end and, in a
-    training, has its own order of sentences. As in bilm-tf, a direction only reads the near
-    boundary of a sentence, and only predicts the far one. Shuffled text is read without its last
-    windows if they are not full.
+    training, has its own order of sentences. As in bilm-tf, a direction reads the boundary
+    where it enters a sentence, but never predicts it, and predicts the boundary at the other end,
+    but never reads it. The last windows of a shuffled text are left out unless all of them are
+    full.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

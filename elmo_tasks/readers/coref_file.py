@@ -28,8 +28,8 @@ class CorefDocument(NamedTuple):
     name: The name in the line `#begin document`, such as `bc/cctv/00/cctv_0000`.
     sentences: At least one sentence, each of at least one word.
     speakers: The speaker of each word; empty strings if the file has no such column.
-    clusters: The spans of each cluster's mentions in the order of their ends. A cluster may have
-        only one mention, mentions may cross, and clusters may share a span.
+    clusters: The spans of each cluster's mentions in the order of their ends. A cluster may
+        consist of a single mention, mentions may cross, and two clusters may have the same span.
     """
 
     name: str

@@ -102,8 +102,9 @@ class TagReader(TextReader):
         origin: tuple[str, int] = ("the text", 1),
     ) -> Instance:
         """
-        Makes an instance of at least one token, and a tag for each; for spans, in BIOUL.
-        `origin` is the file and the line of the sentence, for errors.
+        Makes an instance of at least one token. `tags`, if given, has a tag for each token; the
+        tags of spans must be in BIOUL. `origin` is the file and the line of the sentence, for
+        errors.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")

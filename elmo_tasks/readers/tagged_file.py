@@ -16,8 +16,9 @@ from elmo_tasks.readers.entities import Entity, write_tags
 
 class TaggedSentence(NamedTuple):
     """
-    A word and a tag for each token of the sentence that begins at a line. Tags made from spans in
-    characters are in BIO. With `is_in_rows`, each token has a line of its own.
+    A sentence of a file, with a word and a tag for each token. `line_number` is the line where it
+    begins. Tags are in BIO if the file has spans, with their offsets in characters. `is_in_rows`
+    says whether the file has a line for each token.
     """
 
     line_number: int

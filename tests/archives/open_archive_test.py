@@ -223,7 +223,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
             (folder / "vocabulary").rename(folder / "other")
             and (folder / "vocabulary").write_bytes(gzip.compress(b""))
         ),
-        "there is no folder vocabulary",
+        "there is no folder named vocabulary",
     ),
 }
 

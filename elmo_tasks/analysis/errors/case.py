@@ -10,8 +10,8 @@ Counts = Sequence[Sequence[float]]
 class Claim(NamedTuple):
     """
     A model's statement, which is right or wrong: a class, an entity, an answer, a semantic role or
-    a link between two mentions. `confidence` is the probability that the model gives it. A person
-    reads it with `text`, by default the text of the case.
+    a link between two mentions. `confidence` is the probability that the model gives it.
+    `text` is shown beside the claim, or if it is empty, the text of the case.
     """
 
     predicted: str

@@ -111,7 +111,10 @@ def _value(
     least: float = 1,
     most: float = MAX_WIDTH,
 ) -> Any:
-    """Returns the value at a dotted path. It must have the kind, and a number be in the bounds."""
+    """
+    Returns the value at a dotted path. The value must be of type `kind`, and a number must be from
+    `least` to `most`.
+    """
     *sections, key = path.split(".")
     section: Any = options
     for depth, name in enumerate(sections, start=1):

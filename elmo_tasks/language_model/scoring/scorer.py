@@ -18,7 +18,8 @@ from elmo_tasks.language_model.prediction import predict_from
 from elmo_tasks.language_model.scoring.scores import Score
 from elmo_tasks.language_model.softmax import Softmax
 
-# The most tokens of a batch, and of a computation of the softmax, in each direction.
+# A batch has at most this many tokens. The softmax is computed for a whole batch at once, in each
+# direction.
 _TOKENS = 1024
 
 _NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.float32), 0.0, 0.0)

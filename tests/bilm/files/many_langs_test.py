@@ -150,5 +150,5 @@ def test_a_check_finds_it_sound_or_says_what_is_wrong(tmp_path: Path) -> None:
 def test_it_is_not_written_in_another_layout(tmp_path: Path) -> None:
     encoder = ElmoEncoder.from_pretrained(many_langs.write(tmp_path / "de"))
 
-    with pytest.raises(ConfigurationError, match="keep its folder"):
+    with pytest.raises(ConfigurationError, match="use the folder that it was read from"):
         encoder.save_pretrained(tmp_path / "saved")
