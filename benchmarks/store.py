@@ -54,7 +54,7 @@ def main() -> None:
         before = count
     shutil.rmtree(arguments.folder)
     report(
-        ["entries", "GB", "overhead", "open", "look-up in a batch", "asking", "write"]
+        ["entries", "GB", "overhead", "open", "look-up in a batch", "write"]
         + ["memory of a reader"],
         rows,
         f"one process, entries of {num_bytes:,} bytes, {'cold' if arguments.cold else 'warm'}",
@@ -74,15 +74,13 @@ def row(
         return in_a_process(work, folder, *parameters)
 
     opened = [measured(open_and_get)[1] for _ in range(arguments.turns)]
-    looked_up, memory = measured(look_up, count, num_keys, "get")
-    asked, _ = measured(look_up, count, num_keys, "has")
+    looked_up, memory = measured(look_up, count, num_keys)
     return [
         f"{count:,}",
         f"{size / 1e9:,.2f}",
         f"{100 * (size / count / num_bytes - 1):.1f} %",
         f"{1e3 * statistics.median(opened):.1f} ms",
         micros(looked_up, num_keys),
-        micros(asked, num_keys),
         micros(wrote, count - before),
         f"{memory:.0f} MB",
     ]
@@ -122,18 +120,15 @@ def open_and_get(folder: Path) -> Taken:
     return now() - begun
 
 
-def look_up(folder: Path, count: int, num_keys: int, method: str) -> tuple[Taken, float]:
-    """
-    Reads entries drawn at random, a batch in a transaction, or asks whether they are there, as
-    filling does. Returns the added memory, too.
-    """
+def look_up(folder: Path, count: int, num_keys: int) -> tuple[Taken, float]:
+    """Reads entries drawn at random, a batch in a transaction. Returns the added memory, too."""
     database = LayerDatabase(str(folder))
     indices = numpy.random.default_rng(0).integers(0, count, num_keys)
     keys = [key_of(int(index)) for index in indices]
     before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, now()
     for start in range(0, num_keys, _BATCH):
         batch = keys[start : start + _BATCH]
-        assert len(getattr(database, method)(dict.fromkeys(batch))) == len(set(batch))
+        assert len(database.get(dict.fromkeys(batch))) == len(set(batch))
     taken = now() - begun
     return taken, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
 
