@@ -8,7 +8,6 @@ included: the median of turns in alternation. Prints a table in Markdown.
 
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from benchmarks.harness import ROOT, parser, report
+from benchmarks.made_up_text import made_up_text
 from benchmarks.sizes import SIZES, make_options
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.processes import num_cores
@@ -71,26 +71,9 @@ def main() -> None:
     )
 
 
-def made_up_text(num_sentences: int) -> list[str]:
-    """
-    Returns sentences of 20 words on average. The logarithm of a word's rank is uniform, so that few
-    words are frequent, as in a language.
-    """
-    chance, words = random.Random(0), dict[str, None]()
-    while len(words) < 50_000:
-        letters = chance.choices("eeeettaaoinshrdlucmfwypvbgk", k=chance.randint(1, 12))
-        words["".join(letters)] = None
-    ranked = list(words)
-    lengths = (1 + min(99, int(chance.expovariate(1 / 19))) for _ in range(num_sentences))
-    return [
-        " ".join(ranked[int(len(ranked) ** chance.random()) - 1] for _ in range(length))
-        for length in lengths
-    ]
-
-
 def prepare(folder: Path, num_lines: int, names: list[str]) -> None:
     """Writes the files that the commands read, and trains the model that `evaluate` takes."""
-    lines = made_up_text(num_lines)
+    lines = [" ".join(words) for words in made_up_text(num_lines)]
     (folder / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "few.txt").write_text("\n".join(lines[: num_lines // 6]) + "\n", encoding="utf-8")
     for size in SIZES:

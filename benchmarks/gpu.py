@@ -184,7 +184,7 @@ def compare(
     error: Callable[[Any], float] | None = None,
 ) -> list[Row]:
     """
-    Returns a row for each work, with its tokens a second and the error of its result. A
+    Returns a row for each work, with its tokens a second and the error of its result. The row of a
     work that fails, as for want of memory, has its message.
     """
     rows: dict[str, Row] = {name: {"what": name} for name in works}

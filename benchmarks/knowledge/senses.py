@@ -42,7 +42,7 @@ def _read(data: Path) -> tuple[list[TaggedSentence], list[TaggedSentence], dict[
         if any(tags):
             train.append(TaggedSentence(words, lemmas, tags))
     lines = (data / "senses/wordnet30.first_sense.tsv").read_text(encoding="utf-8").splitlines()
-    # Of several lines of a lemma, the first counts.
+    # A lemma may have several lines; its first one counts.
     first = dict(line.split("\t") for line in reversed(lines))
     missing = sorted(asked & first.keys() - set(_tagged(train)[0]))
     train += [TaggedSentence([lemma], [lemma], [(first[lemma],)]) for lemma in missing]

@@ -82,7 +82,7 @@ def fetch(
 
 @pytest.fixture
 def replaced(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes | BaseException]:
-    """By its name, the content that is fetched of a file, or the error that it ends with."""
+    """Maps the name of a file to the content that is fetched, or to the error that is raised."""
     files: dict[str, bytes | BaseException] = {}
 
     def fetched(url: str, path: Path, *arguments: Any) -> None:
