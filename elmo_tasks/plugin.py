@@ -28,7 +28,7 @@ REGISTERING = {
     "modules": "alternating_lstm character_cnn linear packed_encoder token_embedder word_vectors",
     "predictors": "classify coref evaluator label_predictor language_model ner squad srl tag",
     "readers": "classify coref fraction indexers sentences snli squad srl sst tag tokenizers",
-    "training": "checkpointer moving_average optimizers report trainer",
+    "training": "checkpointer moving_average optimizers trainer",
 }
 
 for _room, _names in REGISTERING.items():

@@ -17,8 +17,8 @@ from elmo_tasks.in_allennlp.config_names import check_fields, configs_by_name, r
 from elmo_tasks.in_allennlp.quiet import kept_quiet
 from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.results import folds_line, is_own, metric_of, result_lines, train_folds
-from elmo_tasks.training.report import logger
 from elmo_tasks.training.several_processes import num_nodes, prepare_processes
+from elmo_tasks.training.trainer import logger
 
 
 def train_model(
