@@ -8,7 +8,7 @@ from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.scoring.scorer import Reader, Scorer
+from elmo_tasks.language_model.scoring.scorer import Engine, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax
@@ -38,8 +38,7 @@ class LanguageModel:
     def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
         self.bilm = FrozenBiLm.of(bilm)
         self.softmax = softmax
-        self._reader = Reader(self.bilm)
-        self._scorer = Scorer(self._reader, softmax)
+        self._scorer = Scorer(self.bilm, softmax)
 
     @classmethod
     def from_pretrained(
@@ -77,7 +76,7 @@ class LanguageModel:
         return list(self.iterate(sentences))
 
     def iterate(
-        self, sentences: Iterable[Sentence], context: int = 0, skip: int = 0
+        self, sentences: Iterable[Sentence], context: int = 0, engine: Engine = map
     ) -> Iterator[Score]:
         """
         Yields the score of each sentence of a stream, in order, in bounded memory.
@@ -87,9 +86,9 @@ class LanguageModel:
         sentences: A sentence without tokens ends a document, as an empty line does.
         context (default `0`): How many earlier sentences of the document each direction reads
             before the sentence to score.
-        skip (default `0`): The number of sentences at the beginning that only serve as context.
+        engine (default `map`): Computes the scores, in this process or in several.
         """
-        yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
+        yield from self._scorer.iterate(map(tokens_of, sentences), context, engine)
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
         """Returns the perplexity of sentences, each of which is read by itself."""
@@ -103,7 +102,7 @@ class LanguageModel:
         Returns the `k` most probable words after the beginning of a sentence, and their
         probabilities. `</S>` is the end of the sentence. The class of unknown words is no word.
         """
-        output = self._reader.read_beginning(tokens_of(prefix))
+        output = self._scorer.read_beginning(tokens_of(prefix))
         return self._best(self.softmax.distribution(output)[0], k)
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
@@ -126,7 +125,7 @@ class LanguageModel:
             raise ValueError(
                 f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"
             )
-        reading, _ = self._reader.read([words])
+        reading, _ = self._scorer.read([words])
         # The forward outputs begin at the first token, the backward outputs at the last.
         forward, backward = reading.outputs[0][index], reading.outputs[1][len(words) - 1 - index]
         scores = self.softmax.distribution(torch.stack([forward, backward]))
