@@ -1,8 +1,8 @@
 import subprocess
 from pathlib import Path
 
+from elmo_tasks.analysis.ablation.ablation import train_all, why_failed
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.analysis.ablation.training import train_all, why_failed
 
 
 def runs(folder: Path, number: int) -> list[Run]:
