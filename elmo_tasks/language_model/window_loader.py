@@ -7,8 +7,7 @@ from allennlp.data.data_loaders import TensorDict
 
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.common.processes import rank
-from elmo_tasks.language_model.corpus_loader import CorpusLoader
-from elmo_tasks.language_model.sentence_tensors import Window
+from elmo_tasks.language_model.corpus_loader import CorpusLoader, Window
 from elmo_tasks.readers.sentences import SentencesReader
 
 

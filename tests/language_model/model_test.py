@@ -22,11 +22,10 @@ from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.corpus_loader import CorpusLoader
+from elmo_tasks.language_model.corpus_loader import CorpusLoader, SentenceTensors
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sentence_loader import SentenceLoader
-from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.language_model.window_loader import WindowLoader
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers import grammar
