@@ -12,15 +12,18 @@ from typing import Any, BinaryIO
 
 from tqdm import tqdm
 
-from elmo_tasks.analysis.ablation.report import (
+from elmo_tasks.analysis.ablation.run import (
     Report,
+    Run,
     ablation_report,
+    failed,
+    find_metric,
     fractions_of,
     label,
+    read_result,
     shown,
     text_of,
 )
-from elmo_tasks.analysis.ablation.run import Run, failed, find_metric, read_result
 from elmo_tasks.analysis.ablation.settings import AblationSettings, refuse_other_settings
 from elmo_tasks.analysis.charts import draw_ablation
 from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole

@@ -140,10 +140,6 @@ def _mistakes(cases: Sequence[Case]) -> list[dict[str, Any]]:
     return sorted(wrong, key=lambda each: -each["confidence"])
 
 
-# The number of resamples whose weights are in memory at a time.
-_CHUNK = 100
-
-
 def compare(mine: Sequence[Case], others: Sequence[Case]) -> dict[str, Any]:
     """
     Returns how much better or worse one model is than another, and in how many cases. The cases
@@ -184,12 +180,12 @@ def paired_bootstrap(
     observed = _differences(counts.sum(axis=0)[None])[0]
     drawn = numpy.random.default_rng(0)
     even = numpy.full(len(counts), 1 / len(counts))
-    found = []
-    for start in range(0, num_resamples, _CHUNK):
-        # How often each case is drawn. Shape: (resamples, cases)
-        weights = drawn.multinomial(len(counts), even, min(_CHUNK, num_resamples - start))
-        found.append(_differences(numpy.tensordot(weights, counts, 1)))
-    differences = numpy.concatenate(found)
+    # The sums of the resamples, from how often each case is drawn.
+    sums = [
+        numpy.tensordot(drawn.multinomial(len(counts), even), counts, 1)
+        for _ in range(num_resamples)
+    ]
+    differences = _differences(numpy.array(sums))
     low, high = numpy.quantile(differences, [0.025, 0.975])
     # Rounding may make equal differences unequal. The margin makes them count as equal.
     is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
