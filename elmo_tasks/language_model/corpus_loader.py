@@ -1,10 +1,10 @@
 import random
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import numpy
 import torch
+from allennlp.common.util import lazy_groups_of
 from allennlp.data import DataLoader, Instance, TextFieldTensors, Vocabulary
 from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
@@ -13,9 +13,6 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files
 from elmo_tasks.readers.sentences import SentencesReader
-
-# Number of sentences that are in memory at a time, to be shuffled and sorted by length.
-_CHUNK = 1 << 16
 
 
 class CorpusLoader(DataLoader):
@@ -35,6 +32,9 @@ class CorpusLoader(DataLoader):
 
     `FileNotFoundError`: There is no such text.
     """
+
+    # Number of sentences that are in memory at a time, to be shuffled and sorted by length.
+    chunk = 1 << 16
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:
         # A missing held-out text is noticed here, and not after the first epoch.
@@ -107,17 +107,12 @@ class CorpusLoader(DataLoader):
         files = list(range(len(corpus_files(self.data_path))))
         if self.shuffle:
             order.shuffle(files)
-        for chunk in in_chunks(self.reader.sentences(self.data_path, files, False)):
+        sentences = self.reader.sentences(self.data_path, files, False)
+        for chunk in lazy_groups_of(sentences, self.chunk):
             if self.shuffle:
                 order.shuffle(chunk)
             for words in chunk:
                 yield [BEGIN_TOKEN, *words, END_TOKEN]
-
-
-def in_chunks(sentences: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    """Yields the sentences in lists that fit into memory."""
-    while chunk := list(islice(sentences, _CHUNK)):
-        yield chunk
 
 
 class _CountedSentence(Instance):

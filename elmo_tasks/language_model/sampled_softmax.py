@@ -51,10 +51,6 @@ class SampledSoftmax(torch.nn.Module):
             return self._sampled(h, targets, *self._draw_for_all(self.num_samples))
         return self._full(h, targets)
 
-    def logits(self, h: torch.Tensor) -> torch.Tensor:
-        """Returns the logits of all words but padding, of shape (tokens, num_words - 1)."""
-        return linear(h, self.weight, self.bias.squeeze(1)).float()
-
     def _full(self, h: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         num_classes = max(1, _LOGITS_AT_A_TIME // max(1, len(h)))
         parts = zip(self.weight.split(num_classes), self.bias.squeeze(1).split(num_classes))

@@ -47,11 +47,6 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
         make_vocab_from_params(params.duplicate(), folder)
 
 
-def num_nodes(params: Params) -> int:
-    """Returns the number of machines that a config trains on."""
-    return (params.params.get("distributed") or {}).get("num_nodes", 1)
-
-
 class SharedDataLoader(MultiProcessDataLoader):
     """
     AllenNLP's `multiprocess` data loader. In distributed training, AllenNLP ends an epoch as soon
@@ -65,7 +60,7 @@ class SharedDataLoader(MultiProcessDataLoader):
     def share(self) -> None:
         """Makes the same number of batches in every process. All processes must call this."""
         if is_distributed() and self.max_instances_in_memory is None:
-            self._num_batches = _largest(super().__len__())
+            self._num_batches = dist_reduce(super().__len__(), distributed.ReduceOp.MAX)
 
     def __len__(self) -> int:
         return super().__len__() if self._num_batches is None else self._num_batches
@@ -81,19 +76,14 @@ class SharedDataLoader(MultiProcessDataLoader):
             batches = list(super()._instances_to_batches(instance_iterator, False))
         finally:
             self.collate_fn = collate
-        for batch in _split(batches, _largest(len(batches)), self.data_path):
+        num_batches = dist_reduce(len(batches), distributed.ReduceOp.MAX)
+        for batch in _split(batches, num_batches, self.data_path):
             tensors = collate(batch)
             yield tensors if self.cuda_device is None else to_device(tensors, self.cuda_device)
 
 
-def _largest(number: int) -> int:
-    """Returns the largest number of any process."""
-    return dist_reduce(number, torch.distributed.ReduceOp.MAX)
-
-
 def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[list[Instance]]:
-    """Halves the largest batches until there are `num_batches`, and returns all batches."""
-    batches = list(batches)
+    """Halves the largest batches, in place, until there are `num_batches`, and returns them."""
     while len(batches) < num_batches:
         index = max(range(len(batches)), key=lambda index: len(batches[index]), default=None)
         if index is None or len(batches[index]) == 1:
@@ -123,8 +113,7 @@ class ElmoDdpAccelerator(DdpAccelerator):
         Moves the model to this process's device, and sets its weights to those of process 0. Raises
         `ConfigurationError` if the processes differ in vocabulary or shapes of weights.
         """
-        if self.cuda_device != torch.device("cpu"):
-            model = model.cuda(self.cuda_device)
+        model = model.to(self.cuda_device)
         _check_alike(model)
         broadcast(weight for weight in model.parameters() if weight.requires_grad)
         return model, SharedModel(model, self.local_rank, self.world_size)

@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import torch
@@ -8,13 +8,10 @@ from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.tokens import Sentence, tokenize
 from elmo_tasks.language_model.scoring.scorer import Engine, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
-from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax
-from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax
-
-# A sentence is a list of tokens, or a string that is cut at its blanks.
-Sentence = str | Sequence[str]
+from elmo_tasks.language_model.softmax import SOFTMAX_FILE, UNKNOWN_CLASS, Softmax, read_softmax
 
 # Words with their probabilities, the most probable first.
 Words = list[tuple[str, float]]
@@ -88,7 +85,7 @@ class LanguageModel:
             before the sentence to score.
         engine (default `map`): Computes the scores, in this process or in several.
         """
-        yield from self._scorer.iterate(map(tokens_of, sentences), context, engine)
+        yield from self._scorer.iterate(map(tokenize, sentences), context, engine)
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
         """Returns the perplexity of sentences, each of which is read by itself."""
@@ -102,8 +99,10 @@ class LanguageModel:
         Returns the `k` most probable words after the beginning of a sentence, and their
         probabilities. `</S>` is the end of the sentence. The class of unknown words is no word.
         """
-        output = self._scorer.read_beginning(tokens_of(prefix))
-        return self._best(self.softmax.distribution(output)[0], k)
+        words = tokenize(prefix)
+        # The forward direction does not see the token that it predicts, so any does.
+        reading, _ = self._scorer.read([[*words, "."]])
+        return self._best(self.softmax.distribution(reading.outputs[0][[len(words)]])[0], k)
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
         """
@@ -120,7 +119,7 @@ class LanguageModel:
 
         `ValueError`: The sentence has no such token, or the softmax has fewer than `k` words.
         """
-        words = tokens_of(tokens)
+        words = tokenize(tokens)
         if not 0 <= index < len(words):
             raise ValueError(
                 f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"
@@ -153,8 +152,3 @@ class LanguageModel:
 def has_softmax(name: str | os.PathLike) -> bool:
     """Returns whether a name is that of a language model: a biLM with its softmax."""
     return not is_model(name) and Path(bilm_files(name)[0]).with_name(SOFTMAX_FILE).exists()
-
-
-def tokens_of(sentence: Sentence) -> list[str]:
-    """Returns the tokens of a sentence. A string is cut at its blanks."""
-    return sentence.split() if isinstance(sentence, str) else list(sentence)

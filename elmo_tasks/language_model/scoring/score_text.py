@@ -45,7 +45,7 @@ class ScoreSettings(NamedTuple):
 
     def lines(self, index: int, score: Score) -> str:
         rows = [_sums(index, score)] if self.sums else _tokens(index, score)
-        return "".join("\t".join(map(_text, row)) + "\n" for row in rows)
+        return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
 def scores_of(
@@ -75,7 +75,8 @@ def scores_of(
 
 
 def _tokens(index: int, score: Score) -> Iterator[tuple[object, ...]]:
-    rows = zip(score.tokens, score.known, _bits(score.forward), _bits(score.backward))
+    known = (str(each).lower() for each in score.known)
+    rows = zip(score.tokens, known, _bits(score.forward), _bits(score.backward))
     for position, row in enumerate(rows):
         yield index, position, *row
 
@@ -92,7 +93,3 @@ def _sums(index: int, score: Score) -> list[object]:
 
 def _bits(log_probs) -> list[float]:
     return [round(each, 4) for each in (-log_probs / math.log(2)).tolist()]
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,7 +13,7 @@ from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.kernels.threads import operator_threads
-from elmo_tasks.language_model.prediction import predict_from
+from elmo_tasks.language_model.prediction import predict
 from elmo_tasks.language_model.scoring.scores import Score
 from elmo_tasks.language_model.softmax import Softmax
 
@@ -62,6 +62,7 @@ class Scorer:
         self._bilm = bilm
         self._softmax = softmax
 
+    @torch.no_grad()
     def read(
         self, sentences: Sequence[list[str]], state: LstmState | None = None
     ) -> tuple[Reading, LstmState]:
@@ -71,29 +72,11 @@ class Scorer:
         row ended. A sentence without tokens is not read.
         """
         rows = [[BEGIN_TOKEN, *words, END_TOKEN] if words else [] for words in sentences]
-        outputs, targets, state = self._run(rows, state)
-        return Reading(list(sentences), outputs, targets), state
-
-    def read_beginning(self, words: list[str]) -> torch.Tensor:
-        """
-        Reads the words with which a sentence begins, in the forward direction. Returns the top
-        layer at the last word, shape (1, projection_dim).
-        """
-        outputs, _, _ = self._run([[BEGIN_TOKEN, *words, END_TOKEN]])
-        return outputs[0][-1:]
-
-    @torch.no_grad()
-    def _run(
-        self, rows: list[list[str]], state: LstmState | None = None
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor], LstmState]:
-        like = self._bilm.like
-        if state is None:
-            state = self._bilm.state.before(len(rows), like)
         with operator_threads(1):
             char_ids = batch_char_ids(rows, self._bilm.options.max_characters)
-        predictions, last = predict_from(self._bilm, state, char_ids.to(like.device))
+        predictions, last = predict(self._bilm, char_ids.to(self._bilm.like.device), start=state)
         outputs, targets = (list(parts) for parts in zip(*predictions))
-        return outputs, targets, last
+        return Reading(list(sentences), outputs, targets), last
 
     def iterate(
         self, sentences: Iterable[list[str]], context: int, engine: Engine
