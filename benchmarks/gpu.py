@@ -168,7 +168,7 @@ def trainer(
             with torch.autocast(bilm.like.device.type, torch.bfloat16, enabled=in_bfloat16):
                 losses = [
                     softmax(output, words.flatten()[targets]).mean()
-                    for output, targets in predict(bilm, char_ids)
+                    for output, targets in predict(bilm, char_ids)[0]
                 ]
             (sum(losses) / 2).backward()
             torch.nn.utils.clip_grad_norm_(weights, 0.5)

@@ -31,8 +31,8 @@ from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.kernels.frozen_product import has_onednn
 from elmo_tasks.kernels.packing import Packing
+from elmo_tasks.language_model.loaders import SentenceLoader
 from elmo_tasks.language_model.model import ElmoLanguageModel
-from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
 
 # Multiplies x, shape (rows, inner), by a weight, shape (outer, inner).

@@ -27,7 +27,7 @@ from benchmarks.pretraining import build, indexed_loader
 from benchmarks.task_steps import config_of, optimizer_of
 from elmo_tasks.common.processes import rank
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
-from elmo_tasks.training.shared_model import ElmoDdpAccelerator, share_loss
+from elmo_tasks.training.several_processes import ElmoDdpAccelerator, share_loss
 
 _WARM_UP = 3
 

@@ -15,8 +15,7 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE, bilm_files, local_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.kernels.blocked_product import scaled
-from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax, write_softmax
+from elmo_tasks.language_model.softmax import SOFTMAX_FILE, Softmax, read_softmax, write_softmax
 
 
 def mean_of_bilms(first: str, second: str, folder: Path, share: float = 0.5) -> None:

@@ -79,7 +79,7 @@ def test_steps_of_pre_training_do_not_depend_on_the_device() -> None:
             optimizer.zero_grad()
             loss = sum(
                 softmax(output, words.to(device)[targets]).mean()
-                for output, targets in predict(bilm, char_ids.to(device))
+                for output, targets in predict(bilm, char_ids.to(device))[0]
             )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(weights, 0.5)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from elmo_tasks.analysis.ablation.report import fractions_of, label
-from elmo_tasks.analysis.ablation.run import percent
+from elmo_tasks.analysis.ablation.run import fractions_of, label, percent
 from elmo_tasks.analysis.neighbors.neighbors import title
 from elmo_tasks.analysis.neighbors.occurrences import Occurrence
 from elmo_tasks.analysis.tables import layer_name

@@ -23,11 +23,8 @@ def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:
     `ConfigurationError`: The model has no mix.
     """
     model = load_model(archive)
-    mixes = mixes_of(model)
-    if not mixes:
-        raise ConfigurationError(
-            f"{archive} holds no mix of elmo_tasks, but a {type(model).__name__}"
-        )
+    if not (mixes := mixes_of(model)):
+        raise ConfigurationError(f"{archive} holds a {type(model).__name__} without a mix")
     return [{"model": name, **mix} for mix in mixes]
 
 

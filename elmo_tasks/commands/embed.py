@@ -133,7 +133,7 @@ def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:
     encoder = _encoder(args)
     embedding = args.embedding or ("average" if args.words else "all")
     if args.words:
-        from elmo_tasks.embed.words import embed_words
+        from elmo_tasks.embed.embed import embed_words
 
         embed_words(corpus, args.output_file, encoder, embedding, args.words)
     elif args.shards or args.ray:

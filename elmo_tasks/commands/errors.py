@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.archive_names import name_archives
+    from elmo_tasks.analysis.errors.compare_answers import read_cases
     from elmo_tasks.analysis.errors.markdown import markdown
-    from elmo_tasks.analysis.errors.read_cases import read_cases
     from elmo_tasks.analysis.errors.report import error_report
+    from elmo_tasks.archives.known_models import name_archives
     from elmo_tasks.archives.open_archive import open_archive
 
     given = [args.model] if args.against is None else [args.model, args.against]

@@ -25,9 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.archive_names import name_archives
     from elmo_tasks.analysis.charts import draw_mixes
     from elmo_tasks.analysis.mix import mix_table, read_mixes
+    from elmo_tasks.archives.known_models import name_archives
 
     archives = name_archives(args.archives)
     mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.probe.report import run_config, text_of
+    from elmo_tasks.analysis.probe.probe import run_config, text_of
     from elmo_tasks.in_allennlp.config_names import read_config
 
     report = run_config(read_config(args.config, args.overrides))

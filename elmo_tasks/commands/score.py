@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from elmo_tasks.embed.corpus import Corpus
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import Cut, ScoreSettings
+    from elmo_tasks.language_model.scoring.scorer import Engine
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
 
@@ -117,15 +118,14 @@ def _score(
     """Writes the scores to a file or the standard output, and shows the progress."""
     from tqdm import tqdm
 
-    from elmo_tasks.language_model.scoring.score_text import scores_in_processes, scores_of
+    from elmo_tasks.common.worker_processes import in_processes
+    from elmo_tasks.language_model.scoring.score_text import scores_of
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
     total = Perplexity()
     sentences = map(str.split, corpus)
-    if num_processes > 1:
-        scores = scores_in_processes(model, sentences, settings, num_processes)
-    else:
-        scores = scores_of(model, sentences, settings)
+    engine: Engine = partial(in_processes, num_processes) if num_processes > 1 else map
+    scores = scores_of(model, sentences, settings, engine)
     with (
         nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
         # A short text needs no bar.

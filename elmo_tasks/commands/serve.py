@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.archive_names import name_archives
+    from elmo_tasks.archives.known_models import name_archives
     from elmo_tasks.archives.open_archive import open_archive
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
     from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax

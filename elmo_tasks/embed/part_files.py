@@ -34,7 +34,9 @@ class Parts:
     def __init__(self, folder: str | os.PathLike, about: dict[str, Any]) -> None:
         self.folder = os.fspath(folder).rstrip("/")
         self._about = about
-        names = self._names()
+        system, inside = _system(self.folder)
+        paths = system.ls(inside, detail=False) if system.exists(inside) else []
+        names = set(map(os.path.basename, paths))
         if ABOUT in names:
             with part_file(self.folder, ABOUT) as path:
                 begun = parse_json(path.read_text(encoding="utf-8"))
@@ -46,7 +48,6 @@ class Parts:
             self._write_json(ABOUT, about)
         # The file of each part.
         self._found = {int(name.split("-")[1]): name for name in names if name.startswith("part-")}
-        system, inside = _system(self.folder)
         for name in names:
             # Killed processes left files whose names begin with a dot; another may have removed it.
             if name.startswith(".part-"):
@@ -91,11 +92,6 @@ class Parts:
             f"{self.folder} was begun with another {difference}; use the same settings and text as "
             "then, or remove the folder"
         )
-
-    def _names(self) -> set[str]:
-        system, folder = _system(self.folder)
-        paths = system.ls(folder, detail=False) if system.exists(folder) else []
-        return {os.path.basename(path) for path in paths}
 
     def _write_json(self, name: str, content: dict[str, Any]) -> None:
         with self.write(name) as path:

@@ -106,7 +106,12 @@ def embed_parts(
     """
     Embeds a text part by part, and writes the manifest, which it returns. The text is read once, as
     a stream. Parts that an earlier run with the same settings wrote are not computed again.
-    `part_tokens` and `suffix` are `num_tokens` and `suffix` of `cut`.
+
+    # Parameters
+
+    part_tokens: A part ends when it has so many tokens and sentences together, by default
+        `WINDOW_TOKENS`. So the same text is always cut into the same parts.
+    suffix: That of the files.
     """
     manifest: dict[str, Any] = {
         "texts": corpus.files,
@@ -115,37 +120,24 @@ def embed_parts(
         "parts": [],
     }
     with tqdm(unit=" tokens", desc="embedding") as progress:
-        parts = cut(map(str.split, corpus), part_tokens, suffix)
-        for num_tokens in engine(work, _missing(parts, work.parts, manifest, corpus, progress)):
+
+        def missing() -> Iterator[Part]:
+            """Enters all parts in the manifest, and yields those without a file."""
+            for index, window in enumerate(windows(map(str.split, corpus), part_tokens)):
+                part = Part(index, manifest["num_sentences"], window, suffix)
+                counts = {"num_sentences": len(window), "num_tokens": part.num_tokens}
+                manifest["parts"].append({"file": part.name, **counts})
+                for name, count in counts.items():
+                    manifest[name] += count
+                # This is an estimate until the whole text has been read.
+                progress.total = int(manifest["num_tokens"] / max(corpus.share_read, 1e-9))
+                if work.parts.has(index, part.name):
+                    # Parts found on disk do not count in the bar's speed.
+                    progress.initial += part.num_tokens
+                    progress.update(part.num_tokens)
+                else:
+                    yield part
+
+        for num_tokens in engine(work, missing()):
             progress.update(num_tokens)
     return work.parts.finish(manifest)
-
-
-def _missing(
-    parts: Iterable[Part], folder: Parts, manifest: dict[str, Any], corpus: Corpus, progress: tqdm
-) -> Iterator[Part]:
-    """Enters all parts in the manifest, and yields those without a file."""
-    for part in parts:
-        counts = {"num_sentences": len(part.sentences), "num_tokens": part.num_tokens}
-        manifest["parts"].append({"file": part.name, **counts})
-        for name, count in counts.items():
-            manifest[name] += count
-        # This is an estimate until the whole text has been read.
-        progress.total = int(manifest["num_tokens"] / max(corpus.share_read, 1e-9))
-        if folder.has(part.index, part.name):
-            # Parts found on disk do not count in the bar's speed.
-            progress.initial += part.num_tokens
-            progress.update(part.num_tokens)
-        else:
-            yield part
-
-
-def cut(sentences: Iterable[list[str]], num_tokens: int | None, suffix: str) -> Iterator[Part]:
-    """
-    Yields the parts of a text. The same text is always cut into the same parts: each ends when it
-    has `num_tokens` tokens and sentences together, by default `WINDOW_TOKENS`.
-    """
-    first = 0
-    for index, window in enumerate(windows(sentences, num_tokens)):
-        yield Part(index, first, window, suffix)
-        first += len(window)

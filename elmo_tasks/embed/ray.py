@@ -11,8 +11,7 @@ import pyarrow
 import ray
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
-from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.errors import check_choice
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
@@ -78,13 +77,6 @@ def embed(
     row_bytes = 2 * _ROW_TOKENS * encoder.bilm.num_layers * encoder.bilm.get_output_dim()
     # The store must hold two batches: one is written while another is read.
     cluster.require_store(shared.num_bytes + 2 * _ROWS * row_bytes)
-    most = cluster.num_gpus or cluster.num_cpus - 1
-    number = most if num_actors is None else num_actors
-    if not 1 <= number <= most:
-        raise ConfigurationError(
-            f"Ray has {cluster.num_gpus} GPUs and {cluster.num_cpus} CPUs, and a CPU reads the "
-            f"dataset: the number of actors must be from 1 to {most}, not {number}"
-        )
     return dataset.map_batches(
         _Embedder,
         fn_constructor_args=(column, embedding, encoder.mix, tokenizer),
@@ -92,8 +84,9 @@ def embed(
         fn_kwargs={"shared": [ray.put(shared)]},
         batch_size=_ROWS,
         batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(size=number),
-        **({"num_gpus": 1} if cluster.num_gpus else {"num_cpus": 1}),
+        # A CPU reads the dataset.
+        compute=ray.data.ActorPoolStrategy(size=cluster.num_processes(num_actors, others=1)),
+        **cluster.share,
     )
 
 
@@ -110,11 +103,6 @@ class _Embedder:
     def __call__(self, rows: pyarrow.Table, shared: list[Any]) -> pyarrow.Table:
         if self.layers is None:
             self.layers = ray.get(shared[0]).open()
-        if self.column not in rows.column_names:
-            raise ConfigurationError(
-                f"the dataset has no column {self.column}; choose one of "
-                f"{listed(rows.column_names)}"
-            )
         texts = rows[self.column].to_pylist()
         sentences = [tokenize(text, self.tokenizer) for text in texts]
         arrays = (

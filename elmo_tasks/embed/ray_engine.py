@@ -50,17 +50,9 @@ def on_ray(
         return
     shared = SharedLayers.of(work.sentence_layers)
     with joined(address, num_processes, shared.num_bytes) as cluster:
-        uses_gpus = cluster.num_gpus > 0
-        most = cluster.num_gpus if uses_gpus else cluster.num_cpus
-        number = most if num_processes is None else num_processes
-        if not 1 <= number <= most:
-            raise ConfigurationError(
-                f"Ray has {most} {'GPUs' if uses_gpus else 'CPUs'}: the number of processes must "
-                f"be from 1 to {most}, not {number}"
-            )
+        number = cluster.num_processes(num_processes)
         remote = ray.put((shared, work.write_file, work.parts, work.embedding, work.mix))
-        options = {"num_gpus": 1} if uses_gpus else {"num_cpus": 1}
-        actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **options)(_Worker)
+        actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **cluster.share)(_Worker)
         pool = ActorPool([actor.remote() for _ in range(number)])
         try:
             for part in chain([first], parts):
@@ -114,6 +106,27 @@ class Cluster(NamedTuple):
             int(min(node.get("object_store_memory", 0) for node in nodes)),
         )
 
+    @property
+    def share(self) -> dict[str, int]:
+        """What Ray reserves for a process that embeds: a GPU or, without GPUs, a CPU."""
+        return {"num_gpus": 1} if self.num_gpus else {"num_cpus": 1}
+
+    def num_processes(self, asked: int | None, others: int = 0) -> int:
+        """
+        Returns how many processes embed: as many as asked, by default one for each GPU or, without
+        GPUs, for each CPU but `others`. Raises `ConfigurationError` if Ray cannot start so many;
+        it would wait for ever.
+        """
+        most = self.num_gpus or self.num_cpus - others
+        number = most if asked is None else asked
+        if not 1 <= number <= most:
+            reads = ", of which one reads the dataset" if others else ""
+            raise ConfigurationError(
+                f"Ray has {self.num_gpus} GPUs and {self.num_cpus} CPUs{reads}: the number of "
+                f"processes must be from 1 to {most}, not {number}"
+            )
+        return number
+
     def require_store(self, num_bytes: int) -> None:
         """
         Raises `ConfigurationError` if an object store is smaller than `num_bytes`. Otherwise Ray
@@ -151,7 +164,20 @@ def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cl
                 "imported"
             ) from error
     elif joins:
-        _start(num_cpus or num_cores(), weight_bytes + _STORE_BYTES)
+        # Ray's processes would otherwise run with nice 15.
+        os.environ.setdefault("RAY_worker_niceness", "0")
+        with warnings.catch_warnings():
+            # Ray warns of a change for processes without a GPU. The change does not matter here.
+            warnings.simplefilter("ignore", FutureWarning)
+            ray.init(
+                # Ray would otherwise join the cluster that RAY_ADDRESS names.
+                address="local",
+                num_cpus=num_cpus or num_cores(),
+                object_store_memory=weight_bytes + _STORE_BYTES,
+                include_dashboard=False,
+                logging_level=logging.ERROR,
+                _node_ip_address="127.0.0.1",
+            )
     try:
         cluster = Cluster.of_ray()
         cluster.require_store(weight_bytes + _STORE_BYTES // 4)
@@ -159,23 +185,6 @@ def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cl
     finally:
         if joins:
             ray.shutdown()
-
-
-def _start(num_cpus: int, store_bytes: int) -> None:
-    # Ray's processes would otherwise run with nice 15.
-    os.environ.setdefault("RAY_worker_niceness", "0")
-    with warnings.catch_warnings():
-        # Ray warns of a change for processes without a GPU. The change does not matter here.
-        warnings.simplefilter("ignore", FutureWarning)
-        ray.init(
-            # Ray would otherwise join the cluster that RAY_ADDRESS names.
-            address="local",
-            num_cpus=num_cpus,
-            object_store_memory=store_bytes,
-            include_dashboard=False,
-            logging_level=logging.ERROR,
-            _node_ip_address="127.0.0.1",
-        )
 
 
 class SharedLayers(NamedTuple):

@@ -11,7 +11,7 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 
-from elmo_tasks.common.errors import ConfigurationError, check_at_least
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.sentence_layers import windows
@@ -19,7 +19,8 @@ from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.part_files import MANIFEST, Parts, part_file
 from elmo_tasks.embed.parts import Array, EmbedPart, Engine, Part, about_vectors, embed_parts
 
-# The tokens of a part. With `mini`, a part takes 5 to 15 seconds and 100 MB of Parquet.
+# The tokens of a part. With `mini`, a part takes 5 to 15 seconds and 100 MB of Parquet. A process
+# that is killed loses one part at most.
 PART_TOKENS = 65_536
 
 
@@ -28,7 +29,6 @@ def embed_shards(
     folder: str | os.PathLike,
     encoder: ElmoEncoder,
     embedding: str = "all",
-    part_tokens: int = PART_TOKENS,
     engine: Engine = map,
 ) -> dict[str, Any]:
     """
@@ -39,19 +39,16 @@ def embed_shards(
     # Parameters
 
     embedding, engine: As for `embed`.
-    part_tokens (default `65536`): Tokens in a part. A killed process loses one part at most.
 
     # Raises
 
     `ValueError`, `ConfigurationError`: As for `Corpus`, or a value is too large for float16.
     """
-    check_at_least("the number of tokens of a part", part_tokens)
-    about = about_vectors(encoder, embedding)
-    about = {"format": "parquet", **about, "part_tokens": part_tokens}
+    about = {"format": "parquet", **about_vectors(encoder, embedding), "part_tokens": PART_TOKENS}
     parts = Parts(folder, about)
     write = partial(write_shard, embedding=embedding, num_layers=encoder.bilm.num_layers)
     work = EmbedPart(encoder.layers, write, parts, embedding, encoder.mix)
-    manifest = embed_parts(corpus, work, engine, part_tokens, ".parquet")
+    manifest = embed_parts(corpus, work, engine, PART_TOKENS, ".parquet")
     print(
         f"{parts.folder} is complete: {len(manifest['parts']):,} parts, "
         f"{manifest['num_sentences']:,} sentences, {manifest['num_tokens']:,} tokens."
@@ -88,24 +85,19 @@ def write_shard(
             writer.write_table(pyarrow.table(rows))
 
 
-def read_manifest(folder: str | os.PathLike) -> dict[str, Any]:
-    """Returns the manifest of a folder. Raises `ConfigurationError` if there is none yet."""
-    try:
-        with part_file(folder, MANIFEST) as path:
-            return parse_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ConfigurationError(
-            f"{folder} has no {MANIFEST}: it is not complete; run the same elmo-tasks embed again"
-        ) from error
-
-
 def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Array]]:
     """
     Yields the sentences of a folder or address in the order of the text, in bounded memory: the
     index of each in the text, its tokens, and its vectors in float16, shape (num_layers, tokens,
     dim), or for one layer (tokens, dim). Raises `ConfigurationError` if the folder is not complete.
     """
-    manifest = read_manifest(folder)
+    try:
+        with part_file(folder, MANIFEST) as path:
+            manifest = parse_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigurationError(
+            f"{folder} has no {MANIFEST}: it is not complete; run the same elmo-tasks embed again"
+        ) from error
     names = vector_names(manifest["embedding"], manifest["num_layers"])
     for part in manifest["parts"]:
         with part_file(folder, part["file"]) as path, pyarrow.parquet.ParquetFile(path) as file:

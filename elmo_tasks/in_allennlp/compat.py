@@ -20,7 +20,7 @@ from torch import multiprocessing
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from elmo_tasks.in_allennlp.replaced import replaced
-from elmo_tasks.training.shared_data_loader import SharedDataLoader
+from elmo_tasks.training.several_processes import SharedDataLoader
 
 
 @LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)

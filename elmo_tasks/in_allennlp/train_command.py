@@ -17,8 +17,8 @@ from elmo_tasks.in_allennlp.config_names import check_fields, configs_by_name, r
 from elmo_tasks.in_allennlp.quiet import kept_quiet
 from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.results import folds_line, is_own, metric_of, result_lines, train_folds
-from elmo_tasks.training.report import logger
-from elmo_tasks.training.several_processes import num_nodes, prepare_processes
+from elmo_tasks.training.several_processes import prepare_processes
+from elmo_tasks.training.trainer import logger
 
 
 def train_model(
@@ -65,7 +65,8 @@ def train_model(
         prepare_processes(params, serialization_dir, recover)
         # Nodes may share the folder, and another node may have begun to fill it.
         has_files = os.path.isdir(serialization_dir) and os.listdir(serialization_dir)
-        if has_files and not recover and not force and num_nodes(params) == 1:
+        nodes = (params.params.get("distributed") or {}).get("num_nodes", 1)
+        if has_files and not recover and not force and nodes == 1:
             raise ConfigurationError(
                 f"{serialization_dir} has files: --recover goes on with the training there, "
                 "--force replaces it; or choose another folder"

@@ -1,20 +1,18 @@
 import random
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
+import numpy
 import torch
-from allennlp.data import DataLoader, Instance, Vocabulary
+from allennlp.common.util import lazy_groups_of
+from allennlp.data import DataLoader, Instance, TextFieldTensors, Vocabulary
 from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
 
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files
-from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.readers.sentences import SentencesReader
-
-# Number of sentences that are in memory at a time, to be shuffled and sorted by length.
-_CHUNK = 1 << 16
 
 
 class CorpusLoader(DataLoader):
@@ -34,6 +32,9 @@ class CorpusLoader(DataLoader):
 
     `FileNotFoundError`: There is no such text.
     """
+
+    # Number of sentences that are in memory at a time, to be shuffled and sorted by length.
+    chunk = 1 << 16
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:
         # A missing held-out text is noticed here, and not after the first epoch.
@@ -106,17 +107,12 @@ class CorpusLoader(DataLoader):
         files = list(range(len(corpus_files(self.data_path))))
         if self.shuffle:
             order.shuffle(files)
-        for chunk in in_chunks(self.reader.sentences(self.data_path, files, False)):
+        sentences = self.reader.sentences(self.data_path, files, False)
+        for chunk in lazy_groups_of(sentences, self.chunk):
             if self.shuffle:
                 order.shuffle(chunk)
             for words in chunk:
                 yield [BEGIN_TOKEN, *words, END_TOKEN]
-
-
-def in_chunks(sentences: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    """Yields the sentences in lists that fit into memory."""
-    while chunk := list(islice(sentences, _CHUNK)):
-        yield chunk
 
 
 class _CountedSentence(Instance):
@@ -128,3 +124,47 @@ class _CountedSentence(Instance):
         counts = counter["tokens"]
         for word in (BEGIN_TOKEN, *self._words, END_TOKEN):
             counts[word] += 1
+
+
+# Each token that is read in a window, and the token to predict after it.
+Window = list[tuple[str, str]]
+
+
+class SentenceTensors:
+    """
+    Makes the tensors of a batch of sentences or windows. They equal the tensors of `TextField`s
+    with the indexers `elmo_characters` and `single_id`, but are made many times as fast.
+
+    # Parameters
+
+    vocab: Gives the word ids, from its namespace `tokens`.
+    """
+
+    def __init__(self, vocab: Vocabulary) -> None:
+        self._word_ids = vocab.get_token_to_index_vocabulary("tokens")
+        self._unknown = vocab.get_token_index(vocab._oov_token, "tokens")
+
+    def __call__(self, sentences: list[list[str]]) -> TextFieldTensors:
+        """Returns char ids of shape (batch, length, 50), and word ids of shape (batch, length)."""
+        return {
+            "elmo": {"elmo_tokens": batch_char_ids(sentences)},
+            "tokens": {"tokens": self._ids(sentences)},
+        }
+
+    def windows(self, windows: list[Window]) -> TextFieldTensors:
+        """
+        Returns char ids of the tokens to read, and word ids, as `targets`, of those to predict.
+        """
+        read = [[word for word, _ in window] for window in windows]
+        predicted = [[word for _, word in window] for window in windows]
+        return {
+            "elmo": {"elmo_tokens": batch_char_ids(read)},
+            "targets": {"tokens": self._ids(predicted)},
+        }
+
+    def _ids(self, sentences: list[list[str]]) -> torch.Tensor:
+        # The id 0 is padding; no word has it.
+        ids = numpy.zeros((len(sentences), max(map(len, sentences), default=0)), numpy.int64)
+        for row, words in zip(ids, sentences):
+            row[: len(words)] = [self._word_ids.get(word) or self._unknown for word in words]
+        return torch.from_numpy(ids)

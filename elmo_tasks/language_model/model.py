@@ -136,11 +136,11 @@ class ElmoLanguageModel(Model):
     def _predict(
         self, char_ids: torch.Tensor, backward_char_ids: torch.Tensor | None
     ) -> list[Prediction]:
+        if not char_ids.numel():
+            nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
+            return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
         train = not self._softmax_alone()
-        if char_ids.numel():
-            return predict(self.bilm, char_ids, backward_char_ids, train)
-        nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
-        return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
+        return predict(self.bilm, char_ids, backward_char_ids, train)[0]
 
     def _precision(self) -> AbstractContextManager:
         device = self.softmax.weight.device

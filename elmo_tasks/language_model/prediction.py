@@ -28,38 +28,27 @@ def predict(
     char_ids: torch.Tensor,
     backward_char_ids: torch.Tensor | None = None,
     train: bool = True,
-) -> list[Prediction]:
-    """Returns what `predict_from` does from the biLM's own state, which keeps the last state."""
-    start = bilm.state.before(len(char_ids), bilm.like)
-    predictions, last = predict_from(bilm, start, char_ids, backward_char_ids, train)
-    bilm.state.after(last)
-    return predictions
-
-
-def predict_from(
-    bilm: BiLm,
-    start: LstmState,
-    char_ids: torch.Tensor,
-    backward_char_ids: torch.Tensor | None = None,
-    train: bool = True,
+    start: LstmState | None = None,
 ) -> tuple[list[Prediction], LstmState]:
     """
     Computes what a language model needs from each direction.
 
     # Parameters
 
-    start: The state that each row starts from.
     char_ids (`torch.LongTensor`): Shape (batch, length, 50). Sentences with both boundaries, for
         both directions; with `backward_char_ids`, windows of a running text, for the forward one.
     backward_char_ids (`torch.LongTensor`): Windows for the backward direction, of a text in which
         each sentence is reversed, with as many tokens in each row.
     train (default `True`): Whether gradients reach the biLM.
+    start: The state that each row starts from, by default the biLM's own, which keeps the last one.
 
     # Returns
 
     The predictions of both directions, and the state in which each row ended.
     """
-    windows = backward_char_ids is not None
+    windows, is_own = backward_char_ids is not None, start is None
+    if start is None:
+        start = bilm.state.before(len(char_ids), bilm.like)
     with torch.set_grad_enabled(train and torch.is_grad_enabled()):
         lengths = (char_ids > 0).any(dim=-1).sum(dim=1)
         # A direction does not read the last boundary of a sentence.
@@ -80,4 +69,6 @@ def predict_from(
                 return read_direction(bilm.stacks, d, inputs[d], packing, start, last)[-1]
 
             tops = for_each(read, (0, 1), at_once)
+    if is_own:
+        bilm.state.after(last)
     return [Prediction(*direction) for direction in zip(tops, targets)], last

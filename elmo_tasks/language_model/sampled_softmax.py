@@ -1,10 +1,13 @@
 import math
 
 import torch
-from torch.nn.functional import embedding, linear
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import embedding, linear, pad
 
 from elmo_tasks.common.processes import broadcast, rank
-from elmo_tasks.language_model.sampled_loss import SampledLoss
+from elmo_tasks.kernels.compiled import kernels
+from elmo_tasks.kernels.frozen_product import padded_rows
+from elmo_tasks.kernels.trained_product import product, product_dtype, summed_product
 
 # The full softmax computes this many logits at a time: 8 MB in float32, which is faster than larger
 # parts. Memory is bounded too, except in a training, which keeps all logits for the gradient.
@@ -47,10 +50,6 @@ class SampledSoftmax(torch.nn.Module):
         if self.training and self.num_samples is not None:
             return self._sampled(h, targets, *self._draw_for_all(self.num_samples))
         return self._full(h, targets)
-
-    def logits(self, h: torch.Tensor) -> torch.Tensor:
-        """Returns the logits of all words but padding, of shape (tokens, num_words - 1)."""
-        return linear(h, self.weight, self.bias.squeeze(1)).float()
 
     def _full(self, h: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         num_classes = max(1, _LOGITS_AT_A_TIME // max(1, len(h)))
@@ -118,3 +117,71 @@ def _sum_rows(parameter: torch.Tensor) -> None:
     """Sums rows with the same index once; else the norm and the optimizer each would."""
     if parameter.grad is not None and parameter.grad.is_sparse:
         parameter.grad = parameter.grad.coalesce()
+
+
+class SampledLoss(torch.autograd.Function):
+    """
+    Computes the negative log-likelihood of each target, shape (tokens,), by a softmax over it and
+    sampled classes. The logits are overwritten by values for the gradient, so there is only one
+    tensor of shape (tokens, samples), in the dtype of the product. `target` has the logit of each
+    target in float32, and `drawn` its index among the samples, or -1. A target among the samples
+    counts once.
+    """
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, target, drawn):
+        dtype = product_dtype(h)
+        ctx.dtypes = h.dtype, weight.dtype
+        h, weight = h.to(dtype), weight.to(dtype)
+        # Rows of zeros are added, so the products come in few sizes.
+        num_tokens, rows = len(h), padded_rows(len(h))
+        h = pad(h, (0, 0, 0, rows - num_tokens))
+        # Shape: (rows, samples)
+        logits = product(h, weight)
+        logits[num_tokens:] = 0
+        grad_target, scales, losses = _softmax(logits[:num_tokens], bias, target, drawn)
+        ctx.save_for_backward(h, weight, logits, grad_target, scales)
+        return losses
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        h, weight, exponentials, grad_target, scales = ctx.saved_tensors
+        # The gradient of the logits is `exponentials`, with each row multiplied by its scale.
+        # Instead, the rows of the other, narrower factors are multiplied by the scales.
+        num_tokens = len(grad)
+        scales = pad(scales * grad, (0, len(h) - num_tokens)).unsqueeze(1)
+        scaled = (h * scales).to(h.dtype)
+        wide = ctx.dtypes
+        return (
+            (product(exponentials, weight.t()) * scales)[:num_tokens].to(wide[0]),
+            summed_product(exponentials, scaled).to(wide[1]),
+            torch.mv(exponentials.t(), scales.squeeze(1).to(exponentials.dtype)).float(),
+            grad_target * grad,
+            None,
+        )
+
+
+def _softmax(
+    logits: torch.Tensor, bias: torch.Tensor, target: torch.Tensor, drawn: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """
+    Overwrites the logits with their exponentials, after subtracting the largest logit of each row.
+    Returns, of shapes (tokens,), the gradient of the logit of each target, the factor that turns a
+    row into probabilities, and the negative log-likelihood.
+    """
+    bias, target = bias.detach().contiguous(), target.detach().clone()
+    compiled = kernels(logits.device.type, logits.dtype)
+    if compiled is not None and target.dtype == torch.float32:
+        losses, scales = torch.empty_like(target), torch.empty_like(target)
+        columns = drawn.contiguous()
+        compiled.softmax(*logits.shape, logits, bias, columns, target, losses, scales)
+        return target, scales, losses
+    rows = (drawn >= 0).nonzero().squeeze(1)
+    wide = logits.to(target.dtype).add_(bias)
+    wide[rows, drawn[rows]] = -torch.inf
+    largest = torch.maximum(wide.amax(dim=1), target)
+    logits.copy_(wide.sub_(largest.unsqueeze(1)).exp_())
+    others, own = wide.sum(dim=1), torch.exp(target - largest)
+    total = others + own
+    return -others / total, 1 / total, torch.log(total) + largest - target

@@ -1,8 +1,16 @@
+import json
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.files import write_whole
+from elmo_tasks.common.hashing import hash_bytes, hash_tensors
+from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 
 # The class of all unknown words.
@@ -10,6 +18,12 @@ UNKNOWN_CLASS = 0
 
 # The largest 8-bit number in use.
 _LARGEST = 127
+
+# The files of a softmax, beside the options and weights of its biLM.
+SOFTMAX_FILE, WORDS_FILE = "softmax.safetensors", "softmax_words.txt"
+
+# The key of the file's metadata that has the hashes.
+_METADATA = "elmo_tasks"
 
 
 class LeftOut(NamedTuple):
@@ -71,10 +85,9 @@ class Softmax:
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns the softmax of the first `max_words` words, or of all, with 8 bits for each number
-        of the weight, which must be in float32. The other words count as unknown.
+        Returns the softmax of the first `max_words` words, 1 or more, or of all, with 8 bits for
+        each number of the weight, which must be in float32. The other words count as unknown.
         """
-        check_at_least("max_words", max_words)
         # The class of unknown words does not count as a word.
         num_classes = len(self.words) if max_words is None else max_words + 1
         weight, others = self.weight[:num_classes], self.weight[num_classes:]
@@ -116,3 +129,77 @@ class Softmax:
                 logits[:, UNKNOWN_CLASS], self.left_out.log_sums(h)
             )
         return logits.log_softmax(dim=1)
+
+
+def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> None:
+    """
+    Writes a softmax with 8 bits for each weight to a folder: `softmax.safetensors`, and its words,
+    one on each line, to `softmax_words.txt`. `bilm` must have been read from the files in this
+    folder; `read_softmax` refuses any other biLM.
+    """
+    from safetensors.torch import save
+
+    tensors = {"weight": softmax.weight, "scale": softmax.scale, "bias": softmax.bias}
+    if softmax.left_out is not None:
+        tensors |= {f"left_out.{name}": part for name, part in softmax.left_out._asdict().items()}
+    words = "".join(f"{word}\n" for word in softmax.words).encode()
+    about = {"bilm": _fingerprint(bilm), "words": hash_bytes(words).hex()}
+    content = save(
+        {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
+        {_METADATA: json.dumps(about)},
+    )
+    # The two files belong together if `SOFTMAX_FILE` has the hash of the words.
+    for name, written in ((WORDS_FILE, words), (SOFTMAX_FILE, content)):
+        write_whole(Path(folder) / name, written)
+
+
+def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
+    """
+    Reads the softmax of a biLM, onto the biLM's device.
+
+    # Raises
+
+    `ConfigurationError`: A file is missing or damaged, or the softmax is that of another biLM.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(folder) / SOFTMAX_FILE
+    try:
+        check_regular(path)
+        with safe_open(os.fspath(path), framework="pt") as file:
+            about = parse_json((file.metadata() or {}).get(_METADATA, ""))
+            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
+        words = (Path(folder) / WORDS_FILE).read_bytes()
+        if about["bilm"] != _fingerprint(bilm):
+            raise ValueError("it is not the softmax of the biLM beside it")
+        if about["words"] != hash_bytes(words).hex():
+            raise ValueError(f"{WORDS_FILE} is not the list of its words")
+        listed = words.decode().split("\n")[:-1]
+        dim = bilm.options.projection_dim
+        shapes: dict[str, tuple[int, ...]] = {
+            "weight": (len(listed), dim),
+            "bias": (len(listed),),
+            "scale": (len(listed),),
+            "left_out.bias": (),
+            "left_out.mean": (dim,),
+            "left_out.covariance": (dim, dim),
+        }
+        if tensors.keys() not in (shapes.keys(), {"weight", "scale", "bias"}) or any(
+            tensor.shape != shapes[name]
+            or tensor.dtype != (torch.int8 if name == "weight" else torch.float32)
+            or not tensor.isfinite().all()
+            for name, tensor in tensors.items()
+        ):
+            raise ValueError("a tensor is missing, or has a wrong shape, dtype or number")
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(
+            f"{path} is no softmax that elmo-tasks pack wrote for this biLM: {error}"
+        ) from error
+    weight, bias, scale, *left_out = (
+        tensors[name].to(bilm.like.device) for name in shapes if name in tensors
+    )
+    return Softmax(listed, weight, bias, scale, LeftOut(*left_out) if left_out else None)
+
+
+def _fingerprint(bilm: BiLm) -> str:
+    return hash_tensors(*(tensor for _, tensor in sorted(bilm.weights().items()))).hex()

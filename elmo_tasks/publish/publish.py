@@ -1,7 +1,6 @@
 import copy
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +20,7 @@ from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.elmo.from_config import parents_of_bilms
 from elmo_tasks.elmo.opening import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
-from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.language_model.softmax_file import write_softmax
+from elmo_tasks.language_model.softmax import write_softmax
 from elmo_tasks.predictors.language_model import softmax_of
 
 # The number of words in the softmax of a published language model.
@@ -98,34 +96,26 @@ def publish(
             raise ConfigurationError(
                 "a language model is written with its own biLM: leave out bilm"
             )
-        softmax = _write_language_model(model, folder, max_words or _MAX_WORDS)
+        softmax = softmax_of(model).in_8_bits(max_words or _MAX_WORDS)
+        model.bilm.to_files(folder, dtype="float16")
+        # The weights are read again, because float16 has rounded them.
+        written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
+        write_softmax(folder, softmax, written)
         return Published(_num_bytes(folder), {}, ["bilm"], len(softmax.words) - 1)
     bilms = _named_bilms(model, config, bilm)
     state = dict(model.state_dict())
     num_words = _bound_words(model, state, max_words)
     known = {name: known_as for name, (known_as, _) in bilms.items()}
     write_published(folder / PUBLISHED_WEIGHTS, state, known)
-    (folder / "vocabulary").mkdir()
-    for path, content in {
-        "config.json": json.dumps(_without_training(config, bilms), indent=2) + "\n",
-        **_vocabulary_files(model.vocab, num_words),
-    }.items():
-        (folder / path).write_bytes(content.encode())
+    config_text = json.dumps(_without_training(config, bilms), indent=2)
+    (folder / "config.json").write_text(f"{config_text}\n", encoding="utf-8")
+    _write_vocabulary(model.vocab, folder / "vocabulary", num_words)
     kept = [name for name in find_bilms(model) if name not in bilms]
     return Published(_num_bytes(folder), bilms, kept, num_words)
 
 
 def _num_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _write_language_model(model: ElmoLanguageModel, folder: Path, max_words: int) -> Softmax:
-    softmax = softmax_of(model).in_8_bits(max_words)
-    model.bilm.to_files(folder, dtype="float16")
-    # The weights are read again, because float16 has rounded them.
-    written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
-    write_softmax(folder, softmax, written)
-    return softmax
 
 
 def _named_bilms(
@@ -168,17 +158,17 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
     return max_words
 
 
-def _vocabulary_files(vocab: Vocabulary, num_words: int) -> dict[str, str]:
-    """Returns the contents of a vocabulary's files by path, cut to the first words."""
-    with tempfile.TemporaryDirectory() as folder:
-        vocab.save_to_files(folder)
-        # Files are read as bytes, because a word may have a carriage return.
-        files = {path.name: path.read_bytes().decode() for path in Path(folder).glob("*.txt")}
-    words = files.get(f"{_WORDS}.txt")
-    if words is not None and vocab.is_padded(_WORDS):
-        # The first line is the unknown word.
-        files[f"{_WORDS}.txt"] = "".join(f"{line}\n" for line in words.split("\n")[: num_words + 1])
-    return {f"vocabulary/{name}": content for name, content in files.items()}
+def _write_vocabulary(vocab: Vocabulary, folder: Path, num_words: int) -> None:
+    """Writes the files of a vocabulary, cut to the first words."""
+    vocab.save_to_files(str(folder))
+    for path in folder.glob(".*"):
+        # AllenNLP's lock.
+        path.unlink()
+    words = folder / f"{_WORDS}.txt"
+    if words.exists() and vocab.is_padded(_WORDS):
+        # The first line is the unknown word. A word may have a carriage return.
+        lines = words.read_bytes().split(b"\n")[: num_words + 1]
+        words.write_bytes(b"".join(line + b"\n" for line in lines))
 
 
 def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]]) -> dict[str, Any]:

@@ -3,8 +3,7 @@ from typing import Any
 import torch
 from torch.nn.functional import normalize
 
-from elmo_tasks.analysis.neighbors.occurrences import Occurrence
-from elmo_tasks.analysis.neighbors.vectors import principal_plane, similar_words
+from elmo_tasks.analysis.neighbors.occurrences import Occurrence, principal_plane, similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.predictors.inputs import check_texts

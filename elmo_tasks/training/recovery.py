@@ -212,19 +212,15 @@ def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
 def _metrics(model: Model) -> Iterator[tuple[str, Metric]]:
     """Yields the metrics of all modules, including metrics in lists and dictionaries."""
     for prefix, module in model.named_modules():
-        for key, value in vars(module).items():
-            yield from _metrics_in(f"{prefix}.{key}", value)
+        yield from _metrics_in(prefix, vars(module))
 
 
 def _metrics_in(name: str, value: Any) -> Iterator[tuple[str, Metric]]:
     if isinstance(value, Metric):
         yield name, value
-        yield from _metrics_in(name, vars(value))
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _metrics_in(f"{name}.{index}", item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
+        value = vars(value)
+    if isinstance(value, dict | list | tuple):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _metrics_in(f"{name}.{key}", item)
 
 

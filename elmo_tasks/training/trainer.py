@@ -1,13 +1,16 @@
 import functools
 import inspect
+import logging
 import os
 import random
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import torch
 from allennlp.nn import util
-from allennlp.training import GradientDescentTrainer, Trainer
+from allennlp.training import GradientDescentTrainer, Trainer, TrainerCallback
 from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
@@ -18,9 +21,46 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.processes import num_cores, rank
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.training.recovery import Recovery
-from elmo_tasks.training.report import EpochReport
-from elmo_tasks.training.shared_data_loader import SharedDataLoader
-from elmo_tasks.training.shared_model import ElmoDdpAccelerator, SharedModel, share_loss
+from elmo_tasks.training.several_processes import (
+    ElmoDdpAccelerator,
+    SharedDataLoader,
+    SharedModel,
+    share_loss,
+)
+
+logger = logging.getLogger(__name__)
+
+
+class EpochReport(TrainerCallback):
+    """
+    Logs a line after each epoch: its seconds, the loss, the metric that chooses the best epoch, and
+    the time until the last epoch ends. Every `ElmoTrainer` has it.
+    """
+
+    def on_start(self, *args: Any, **kwargs: Any) -> None:
+        self._began = self._epoch_began = time.monotonic()
+        self._num_epochs = 0
+
+    def on_epoch(
+        self, trainer: Any, metrics: dict[str, Any], epoch: int, is_primary: bool = True, **_: Any
+    ) -> None:
+        now = time.monotonic()
+        self._num_epochs += 1
+        parts = [f"epoch {epoch + 1} of {trainer._num_epochs}: {now - self._epoch_began:.1f} s"]
+        if "training_loss" in metrics:
+            parts.append(f"loss {metrics['training_loss']:.4g}")
+        for _, name in trainer._metric_tracker.tracked_metrics:
+            # A metric that was always NaN has no best value.
+            if f"best_validation_{name}" in metrics:
+                best = f"best {metrics[f'best_validation_{name}']:.4g}"
+                value = f"validation {name} {metrics[f'validation_{name}']:.4g}"
+                parts.append(f"{value} ({best}, epoch {metrics['best_epoch'] + 1})")
+        if left := trainer._num_epochs - epoch - 1:
+            seconds = left * (now - self._began) / self._num_epochs
+            parts.append(f"at most {timedelta(seconds=round(seconds))} left")
+        if is_primary:
+            logger.info("; ".join(parts))
+        self._epoch_began = now
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from elmo_tasks.analysis.mix import mix_table, read_mixes
+from elmo_tasks.analysis.tables import table
 from tests.helpers.archives import FIXTURE, classifier
 from tests.helpers.configs import tiny
 from tests.helpers.training import train
@@ -83,3 +84,12 @@ def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(
         best = [epochs[-1][f"best_validation_{prefix}{value}"] for value in ("s0", "s1", "s2")]
         assert mix["weights"] == pytest.approx(best)
         assert mix["gamma"] == pytest.approx(epochs[-1][f"best_validation_{prefix}gamma"])
+
+
+def test_names_are_aligned_to_the_left_and_numbers_to_the_right() -> None:
+    assert table(["name", "value"], [["a long one", "1.5"], ["b", "-20.25"]]).splitlines() == [
+        "| name       | value  |",
+        "| ---------- | ------ |",
+        "| a long one |    1.5 |",
+        "| b          | -20.25 |",
+    ]

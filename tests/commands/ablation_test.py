@@ -12,14 +12,14 @@ import pytest
 from allennlp.models.archival import load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.analysis.ablation import training
+from elmo_tasks.analysis.ablation import ablation as trainings
 from elmo_tasks.console import make_parser
 from tests.helpers import processes
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.stop_callback import KILL, STOP_AT
 
 ROOT = Path(__file__).parents[2]
-START_PROCESS = training._process
+START_PROCESS = trainings._process
 
 # A shrunk variant of SST, whose best epoch is chosen by a metric that differs between seeds.
 VARIANT = """\
@@ -78,7 +78,7 @@ def ablate(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     Returns a function that runs the command here, and its trainings in forks: it returns the status
     and the output.
     """
-    monkeypatch.setattr(training, "_process", Forked)
+    monkeypatch.setattr(trainings, "_process", Forked)
 
     def run(*args: object) -> tuple[Any, str]:
         status = exit_status(*command(folder, *args))
@@ -200,7 +200,7 @@ def kill_in_epoch(epoch: int, args: list[str]) -> None:
 
     def work() -> None:
         os.setsid()
-        training._process = START_PROCESS
+        trainings._process = START_PROCESS
         os.environ.update({STOP_AT: f"{epoch}:1", KILL: "group"})
         allennlp(*args)
 

@@ -21,7 +21,6 @@ from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed import embed as embed_module
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
-from elmo_tasks.embed.shards import read_manifest
 from elmo_tasks.kernels.threads import operator_threads
 from tests.helpers.archives import SENTENCES, sst
 from tests.helpers.command_line import allennlp, refusal
@@ -137,7 +136,7 @@ def test_a_folder_has_the_embedding_of_the_option(paths: Paths) -> None:
 
     allennlp("elmo-embed", paths.text, out, *FILES, "--shards", "parquet", "--average")
 
-    manifest = read_manifest(out)
+    manifest = json.loads((out / "_manifest.json").read_text())
     assert manifest["num_sentences"] == len(LINES) and manifest["embedding"] == "average"
 
 

@@ -38,4 +38,4 @@ def test_an_archive_without_elmo_says_so(tmp_path: Path) -> None:
 
     message = refusal("elmo-mix", archive)
 
-    assert message.startswith(f"elmo-mix: {archive} holds no mix of elmo_tasks, but a Bcn")
+    assert message.startswith(f"elmo-mix: {archive} holds a Bcn without a mix")

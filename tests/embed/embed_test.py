@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy
 import pytest
 import torch
 
@@ -11,6 +12,7 @@ from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
+from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -83,3 +85,34 @@ def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
 
     with pytest.raises(ConfigurationError, match="was begun with another mix; use the same"):
         embed(text, paths.hdf5, ElmoEncoder(encoder.bilm, mix), "mix")
+
+
+FILES = ["--options", FIXTURE_FILES[0], "--weights", FIXTURE_FILES[1]]
+
+
+@pytest.mark.parametrize(("option", "output"), [(None, "elmo"), ("--top", "lstm_outputs2")])
+def test_each_of_the_most_frequent_words_has_the_mean_over_its_occurrences(
+    paths: Paths, encoder: ElmoEncoder, option: str | None, output: str
+) -> None:
+    words = paths.hdf5.with_name("words")
+    occurrences: dict[str, list[torch.Tensor]] = {}
+    for line in LINES:
+        for word, vector in zip(line.split(), encoder([line])[output][0]):
+            occurrences.setdefault(word, []).append(vector)
+
+    allennlp("elmo-embed", paths.text, words, "--words", 9, *FILES, *filter(None, [option]))
+
+    header, *lines = words.read_text(encoding="utf-8").splitlines()
+    assert header == "9 32"
+    assert [line.split(" ")[0] for line in lines] == ". Banks a lend money 's / : A".split()
+    for line in lines:
+        word, *numbers = line.split(" ")
+        expected = torch.stack(occurrences[word]).mean(0)
+        numpy.testing.assert_allclose(numpy.array(numbers, "float32"), expected, atol=1e-6)
+
+
+def test_a_text_without_words_is_refused(paths: Paths) -> None:
+    paths.text.write_text("\n\n")
+
+    assert "nothing to embed" in refusal("elmo-embed", paths.text, paths.hdf5, "--words", 9, *FILES)
+    assert not paths.hdf5.exists()

@@ -18,6 +18,7 @@ import ray.data
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.embed import shards
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.ray import embed
 from elmo_tasks.embed.ray_engine import Cluster, SharedLayers, joined, on_ray
@@ -42,7 +43,8 @@ def encoder() -> ElmoEncoder:
 
 
 @pytest.fixture()
-def text(tmp_path: Path) -> Path:
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(shards, "PART_TOKENS", 500)
     drawn, path = random.Random(0), tmp_path / "text.txt"
     words = "The boat left its na\u00efve bank .".split()
     path.write_text("".join(f"{' '.join(drawn.choices(words, k=k % 30))}\n" for k in range(900)))
@@ -69,7 +71,7 @@ def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
     text: Path, tmp_path: Path, encoder: ElmoEncoder
 ) -> None:
     one, several = tmp_path / "one", tmp_path / "several"
-    embed_shards(Corpus([text]), one, encoder, part_tokens=500)
+    embed_shards(Corpus([text]), one, encoder)
     killed, stop = set[int](), threading.Event()
 
     def kill() -> None:
@@ -81,7 +83,7 @@ def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        embed_shards(Corpus([text]), several, encoder, part_tokens=500, engine=ON_RAY)
+        embed_shards(Corpus([text]), several, encoder, engine=ON_RAY)
     finally:
         stop.set()
         thread.join()
@@ -90,7 +92,7 @@ def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
     assert rows(several) == rows(one) and len(rows(one)) == 900
     # Nothing is missing, so no process is started.
     since = time.monotonic()
-    embed_shards(Corpus([text]), several, encoder, part_tokens=500, engine=ON_RAY)
+    embed_shards(Corpus([text]), several, encoder, engine=ON_RAY)
     assert time.monotonic() - since < 5 and not actors()
 
 
@@ -100,9 +102,8 @@ def test_an_error_in_a_process_is_raised_as_it_was(
     with pytest.raises(ConfigurationError, match="beyond float16") as caught:
         scaled = ElmoMix(3)
         scaled.gamma.data.fill_(1e9)
-        settings: dict[str, Any] = {"part_tokens": 500, "engine": partial(on_ray, "local", 1)}
         mixed = ElmoEncoder(encoder.bilm, scaled)
-        embed_shards(Corpus([text]), tmp_path / "out", mixed, "mix", **settings)
+        embed_shards(Corpus([text]), tmp_path / "out", mixed, "mix", partial(on_ray, "local", 1))
     assert "ray::" not in str(caught.value)
 
 
@@ -127,11 +128,11 @@ def test_a_dataset_gets_columns_of_vectors(encoder: ElmoEncoder) -> None:
 def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: ElmoEncoder) -> None:
     dataset = ray.data.from_items([{"text": "A boat"}])
 
-    with pytest.raises(ConfigurationError, match="a CPU reads the dataset: .* 1, not 2"):
+    with pytest.raises(ConfigurationError, match="one reads the dataset: .* 1, not 2"):
         embed(dataset, BILM, num_actors=2)
     with pytest.raises(ConfigurationError, match="one of all, top, average, mix, not 'elmo'"):
         embed(dataset, BILM, embedding="elmo")
-    with pytest.raises(ConfigurationError, match="has 2 CPUs: .* must be from 1 to 2, not 3"):
+    with pytest.raises(ConfigurationError, match="and 2 CPUs: .* must be from 1 to 2, not 3"):
         three = partial(on_ray, "local", 3)
         embed_shards(Corpus([text]), text.parent / "out", encoder, engine=three)
     with pytest.raises(ConfigurationError, match="object store has 50 bytes.*60 are needed"):

@@ -1,3 +1,4 @@
+import json
 import os
 import random
 from functools import cache
@@ -12,9 +13,10 @@ import torch
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.embed import shards
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.parts import EmbedPart
-from elmo_tasks.embed.shards import embed_shards, read_manifest, read_vectors
+from elmo_tasks.embed.shards import embed_shards, read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 NUM_LINES = 40
@@ -23,6 +25,11 @@ NUM_LINES = 40
 @cache
 def encoder() -> ElmoEncoder:
     return ElmoEncoder.from_pretrained(FIXTURE_FILES)
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "PART_TOKENS", 20)
 
 
 @pytest.fixture()
@@ -40,7 +47,7 @@ def embedded(
     text: Path, out: Any, *args: Any, mix: ElmoMix | None = None, **settings: Any
 ) -> dict[str, Any]:
     with_mix = ElmoEncoder(encoder().bilm, mix)
-    return embed_shards(Corpus([text]), out, with_mix, *args, **{"part_tokens": 20, **settings})
+    return embed_shards(Corpus([text]), out, with_mix, *args, **settings)
 
 
 def rows(out: Any) -> list[tuple[int, list[str], numpy.ndarray]]:
@@ -75,10 +82,8 @@ def test_each_line_is_a_row_with_the_vectors_of_the_encoder(
 def test_the_manifest_counts_what_there_is(text: Path, tmp_path: Path, capsys: Any) -> None:
     embedded(text, tmp_path / "out")
 
-    manifest, num_tokens = (
-        read_manifest(tmp_path / "out"),
-        len(text.read_text(encoding="utf-8").split()),
-    )
+    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
+    num_tokens = len(text.read_text(encoding="utf-8").split())
     assert manifest["complete"] is True and manifest["texts"] == [str(text)]
     assert (manifest["num_sentences"], manifest["num_tokens"]) == (NUM_LINES, num_tokens)
     assert sum(part["num_tokens"] for part in manifest["parts"]) == num_tokens
@@ -142,15 +147,19 @@ def test_only_what_is_missing_is_computed_again(
     assert parts_computed(monkeypatch, text, out) == []
 
 
-def test_a_folder_is_gone_on_with_only_as_it_was_begun(text: Path, tmp_path: Path) -> None:
+def test_a_folder_is_gone_on_with_only_as_it_was_begun(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     embedded(text, out)
     expected = rows(out)
 
     with pytest.raises(ConfigurationError, match="another embedding; use the same"):
         embedded(text, out, "top")
-    with pytest.raises(ConfigurationError, match="another part_tokens"):
-        embedded(text, out, part_tokens=50)
+    with monkeypatch.context() as patch:
+        patch.setattr(shards, "PART_TOKENS", 50)
+        with pytest.raises(ConfigurationError, match="another part_tokens"):
+            embedded(text, out)
     lines = text.read_text(encoding="utf-8").splitlines(keepends=True)
     text.write_text("".join(["Another .\n", *lines]), encoding="utf-8")
     with pytest.raises(
@@ -195,8 +204,6 @@ def test_what_cannot_be_embedded_is_refused(text: Path, tmp_path: Path) -> None:
         embedded(text, tmp_path / "large", "mix", mix=large)
     with pytest.raises(ConfigurationError, match="foo://out cannot be opened: Protocol not known"):
         embedded(text, "foo://out")
-    with pytest.raises(ConfigurationError, match="must be 1 or more, not 0"):
-        embedded(text, tmp_path / "out", part_tokens=0)
     text.write_text("", encoding="utf-8")
     with pytest.raises(ConfigurationError, match="is empty: it has no line"):
         embedded(text, tmp_path / "out")

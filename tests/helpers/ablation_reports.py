@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from elmo_tasks.analysis.ablation.report import Report, ablation_report
-from elmo_tasks.analysis.ablation.run import Run, failed
+from elmo_tasks.analysis.ablation.run import Report, Run, ablation_report, failed
 
 ROOT = Path("runs")
 FAILED = failed("exit 1: KeyError")

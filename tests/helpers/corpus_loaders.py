@@ -5,7 +5,7 @@ import torch
 from allennlp.common import Params
 from allennlp.data import DataLoader
 
-from elmo_tasks.language_model import sentence_loader, window_loader  # noqa: F401
+from elmo_tasks.language_model import loaders  # noqa: F401
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.readers.sentences import SentencesReader

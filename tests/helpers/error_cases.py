@@ -1,8 +1,7 @@
 """Cases for error reports, worked by hand."""
 
 from elmo_tasks.analysis.errors.case import Case, Claim
-from elmo_tasks.analysis.errors.compare_answers import COMPARISONS
-from elmo_tasks.analysis.errors.read_cases import Compared
+from elmo_tasks.analysis.errors.compare_answers import COMPARISONS, Compared
 
 
 def classified(expected: str, predicted: str, confidence: float = 0.5, length: int = 5) -> Case:

@@ -7,8 +7,7 @@ import torch
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.kernels.blocked_product import BlockedProduct
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
-from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.language_model.softmax_file import write_softmax
+from elmo_tasks.language_model.softmax import Softmax, write_softmax
 from tests.helpers.reference_bilm import make_options
 
 WORDS = "@@UNKNOWN@@ </S> <S> . the dog a cat , old saw house in is gone barks".split()

@@ -8,7 +8,7 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance, Vocabulary
 
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
-from elmo_tasks.language_model.sentence_loader import SentenceLoader
+from elmo_tasks.language_model.loaders import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"

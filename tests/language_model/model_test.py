@@ -21,18 +21,23 @@ from allennlp.training.optimizers import DenseSparseAdam
 from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import make_bilm
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.corpus_loader import CorpusLoader
+from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.language_model.corpus_loader import CorpusLoader, SentenceTensors
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
+from elmo_tasks.language_model.loaders import SentenceLoader, WindowLoader
 from elmo_tasks.language_model.model import ElmoLanguageModel
-from elmo_tasks.language_model.sentence_loader import SentenceLoader
-from elmo_tasks.language_model.sentence_tensors import SentenceTensors
-from elmo_tasks.language_model.window_loader import WindowLoader
+from elmo_tasks.language_model.prediction import predict
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers import grammar
+from tests.helpers.bilm_examples import ids_of, sentences
+from tests.helpers.command_line import allennlp
 from tests.helpers.corpus_loaders import windows
 from tests.helpers.language_model_configs import CONFIGS, CORPUS, HELDOUT, ROOT, shrunk
 from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, random_files
+from tests.helpers.stored_bilms import fixture_bilm
 
 LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 # Sentences of several lengths; one has a single word.
@@ -456,3 +461,44 @@ def test_perplexity_comes_near_that_of_a_known_grammar(tmp_path: Path) -> None:
         # An untrained model chooses among the words, two boundaries and the unknown word.
         assert untrained[name] == pytest.approx(len(grammar.words()) + 3, rel=0.1)
         assert trained[name] == pytest.approx(grammar.perplexity(), rel=0.05)
+
+
+def test_a_bilm_of_words_is_trained_exported_read_and_scores(tmp_path: Path) -> None:
+    texts = [["the", "sea", "and", "the", "zzz"], ["a", "boat"]]
+    run = tmp_path / "run"
+    config = "{ filters: null, start_from_vectors: 'fixtures/vectors.txt' }"
+    train_model(Params(shrunk("mini", config)), str(run))
+    allennlp("elmo-export", run / "model.tar.gz", tmp_path / "exported")
+    allennlp("elmo-pack", run / "model.tar.gz", tmp_path / "packed")
+
+    model = load_archive(run / "model.tar.gz").model.eval()
+    layers = model.bilm(batch_char_ids(texts)).layers
+    for folder in (run, tmp_path / "exported", tmp_path / "packed"):
+        bilm = make_bilm(folder / "options.json", folder / "weights.hdf5", state="reset")
+        tolerance = 1e-5 if folder != tmp_path / "packed" else 2e-2
+        torch.testing.assert_close(
+            bilm(batch_char_ids(texts)).layers, layers, atol=tolerance, rtol=tolerance
+        )
+    scores = LanguageModel.from_pretrained(tmp_path / "packed").score(texts)
+
+    words = (run / "vocab.txt").read_text().splitlines()
+    assert words[0] == "<UNK>" and {"<S>", "</S>", "the"} <= set(words)
+    # Unknown words share a vector.
+    encoder = ElmoEncoder.from_pretrained(run)
+    x = encoder([["zzz", "yyy", "the"]])["word_emb"][0]
+    assert torch.equal(x[0], x[1]) and not torch.equal(x[0], x[2])
+    assert [len(score.forward) for score in scores] == [5, 2]
+
+
+def test_directions_that_are_read_at_once_have_the_same_outputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ids = ids_of(sentences(3, 1, 5))
+    found = {}
+    for divides in (True, False):
+        monkeypatch.setattr("elmo_tasks.common.threads._divides", divides)
+        with torch.no_grad():
+            found[divides], _ = predict(fixture_bilm(), ids)
+
+    for at_once, in_turn in zip(found[True], found[False], strict=True):
+        torch.testing.assert_close(at_once, in_turn)

@@ -4,8 +4,8 @@ import pytest
 from allennlp.models import Archive, load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.analysis.errors.compare_answers import read_cases
 from elmo_tasks.analysis.errors.markdown import markdown
-from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.predictors.load import LoadedModel
 from tests.helpers.archives import ROOT, task_model, task_predictor

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from allennlp.models import load_archive
 
+from elmo_tasks.analysis.errors.compare_answers import read_cases
 from elmo_tasks.analysis.errors.markdown import markdown
-from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
 from tests.helpers.archives import ROOT, task_model, task_predictor
 

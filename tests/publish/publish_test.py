@@ -20,7 +20,7 @@ from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_publis
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.opening import load_model
-from elmo_tasks.publish.publish import _vocabulary_files, publish
+from elmo_tasks.publish.publish import _write_vocabulary, publish
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, our_command
 from tests.helpers.hub_server import served
@@ -175,9 +175,7 @@ def test_words_with_any_characters_are_kept(tmp_path: Path, max_words: int) -> N
     vocab.save_to_files(str(tmp_path / "whole"))
     whole = Vocabulary.from_files(tmp_path / "whole").get_index_to_token_vocabulary("tokens")
 
-    (tmp_path / "vocabulary").mkdir()
-    for path, content in _vocabulary_files(vocab, max_words).items():
-        (tmp_path / path).write_bytes(content.encode())
+    _write_vocabulary(vocab, tmp_path / "vocabulary", max_words)
 
     found = Vocabulary.from_files(tmp_path / "vocabulary")
     kept = {index: word for index, word in whole.items() if index < max_words + 2}

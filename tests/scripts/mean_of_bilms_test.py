@@ -6,8 +6,7 @@ import torch
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.kernels.blocked_product import scaled
-from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.language_model.softmax_file import read_softmax, write_softmax
+from elmo_tasks.language_model.softmax import Softmax, read_softmax, write_softmax
 from scripts.mean_of_bilms import mean_of_bilms
 from tests.helpers.reference_bilm import FIXTURE_FILES
 

@@ -1,8 +1,10 @@
 import json
+import logging
 import math
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +15,8 @@ from allennlp.models import load_archive
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bcn import Bcn
-from elmo_tasks.training.trainer import ElmoTrainer
+from elmo_tasks.training import trainer as trainer_module
+from elmo_tasks.training.trainer import ElmoTrainer, EpochReport
 from tests.helpers.configs import tiny
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stop_callback import STOP_AT, Stopped
@@ -190,3 +193,34 @@ def test_a_loss_that_is_no_number_ends_a_training_with_its_epoch(
 
     with pytest.raises(ValueError, match=rf"the loss of epoch 1 is not a number \(NaN\) in {part}"):
         train(config(), tmp_path / "run")
+
+
+def test_an_epoch_has_its_seconds_metric_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    seconds = iter([100.0, 110.0, 120.0, 130.0])
+    # The module `time` itself is used by servers of other tests, too.
+    monkeypatch.setattr(trainer_module, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    tracker = SimpleNamespace(tracked_metrics=[(1.0, "accuracy")])
+    trainer = SimpleNamespace(_num_epochs=4, _metric_tracker=tracker)
+    callback = EpochReport("folder")
+    best = {"best_validation_accuracy": 0.5, "best_epoch": 0}
+
+    with caplog.at_level(logging.INFO):
+        callback.on_start(trainer)
+        for epoch, metrics in enumerate(
+            [
+                {"training_loss": 1.25, "validation_accuracy": 0.5, **best},
+                {"training_loss": 1.0, "validation_accuracy": 0.25, **best},
+                {"training_loss": 1.25, "best_epoch": 0},
+            ]
+        ):
+            callback.on_epoch(trainer, metrics=metrics, epoch=epoch)
+
+    assert caplog.messages == [
+        "epoch 1 of 4: 10.0 s; loss 1.25; validation accuracy 0.5 (best 0.5, epoch 1); "
+        "at most 0:00:30 left",
+        "epoch 2 of 4: 10.0 s; loss 1; validation accuracy 0.25 (best 0.5, epoch 1); "
+        "at most 0:00:20 left",
+        "epoch 3 of 4: 10.0 s; loss 1.25; at most 0:00:10 left",
+    ]

@@ -1,7 +1,6 @@
 import json
 import math
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -122,11 +121,9 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
 def parse_change(text: str) -> tuple[str, Any]:
     """
     Returns a field and its value from `FIELD=VALUE`, where `VALUE` is jsonnet. Raises `ValueError`
-    if the text has another form.
+    if it is not.
     """
-    field, separator, value = text.partition("=")
-    if not separator or not re.fullmatch(r"[A-Za-z_]\w*", field):
-        raise ValueError(f"expected FIELD=VALUE, such as hidden_dim=150, but got {text!r}")
+    field, _, value = text.partition("=")
     if field in SEEDS:
         raise ValueError(f"{field} cannot be set: it follows from --seeds")
     try:
@@ -150,7 +147,9 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
         if trained is None or trained == config:
             continue
         # If a config names a biLM, `elmo-tasks train` saves the config with the biLM's options.
-        config, trained = _with_options(config), _with_options(trained)
+        config, trained = (
+            {**each, "model": with_options(each.get("model"))} for each in (config, trained)
+        )
         if trained == config:
             continue
         now, then = Params(config).as_flat_dict(), Params(trained).as_flat_dict()
@@ -162,7 +161,3 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
             f"{json.dumps(then.get(changed))}, not {json.dumps(now.get(changed))}. Choose another "
             "folder with -s, or remove this one."
         )
-
-
-def _with_options(config: dict[str, Any]) -> dict[str, Any]:
-    return {**config, "model": with_options(config.get("model"))}

@@ -36,11 +36,12 @@ def markdown(report: dict[str, Any]) -> str:
         f"Expected calibration error: {_percent(report['calibration_error'])} %.",
         _table(["confidence", "claims", "mean confidence, %", "right, %"], by_confidence),
         "## The most confident mistakes",
-        _numbered(
-            f"{each['confidence']:.3f} **{_plain(each['predicted'])}**, expected "
+        "\n".join(
+            f"{index}. {each['confidence']:.3f} **{_plain(each['predicted'])}**, expected "
             f"**{_plain(each['expected'])}**: {_plain(each['text'])}"
-            for each in report["mistakes"]
-        ),
+            for index, each in enumerate(report["mistakes"], start=1)
+        )
+        or "There are none.",
     ]
     if "against" in report:
         parts += _against(report)
@@ -71,11 +72,6 @@ def _against(report: dict[str, Any]) -> list[str]:
         f"{model} is better in {counts['better']:,} cases and worse in {counts['worse']:,}; "
         f"in {counts['equal']:,} both are as good.",
     ]
-
-
-def _numbered(lines: Iterable[str]) -> str:
-    numbered = [f"{index}. {line}" for index, line in enumerate(lines, start=1)]
-    return "\n".join(numbered) or "There are none."
 
 
 def _plain(text: Any) -> str:

@@ -5,11 +5,12 @@ import torch
 from torch.nn.functional import normalize
 from tqdm import tqdm
 
-from elmo_tasks.analysis.neighbors.occurrences import Occurrence, search
-from elmo_tasks.analysis.neighbors.vectors import (
+from elmo_tasks.analysis.neighbors.occurrences import (
+    Occurrence,
     cluster,
     principal_plane,
     rank,
+    search,
     similar_words,
     similar_words_of_file,
 )

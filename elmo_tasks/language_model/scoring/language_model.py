@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import torch
@@ -8,13 +8,10 @@ from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.scoring.scorer import Reader, Scorer
+from elmo_tasks.elmo.tokens import Sentence, tokenize
+from elmo_tasks.language_model.scoring.scorer import Engine, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
-from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax
-from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax
-
-# A sentence is a list of tokens, or a string that is cut at its blanks.
-Sentence = str | Sequence[str]
+from elmo_tasks.language_model.softmax import SOFTMAX_FILE, UNKNOWN_CLASS, Softmax, read_softmax
 
 # Words with their probabilities, the most probable first.
 Words = list[tuple[str, float]]
@@ -38,8 +35,7 @@ class LanguageModel:
     def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
         self.bilm = FrozenBiLm.of(bilm)
         self.softmax = softmax
-        self._reader = Reader(self.bilm)
-        self._scorer = Scorer(self._reader, softmax)
+        self._scorer = Scorer(self.bilm, softmax)
 
     @classmethod
     def from_pretrained(
@@ -77,7 +73,7 @@ class LanguageModel:
         return list(self.iterate(sentences))
 
     def iterate(
-        self, sentences: Iterable[Sentence], context: int = 0, skip: int = 0
+        self, sentences: Iterable[Sentence], context: int = 0, engine: Engine = map
     ) -> Iterator[Score]:
         """
         Yields the score of each sentence of a stream, in order, in bounded memory.
@@ -87,9 +83,9 @@ class LanguageModel:
         sentences: A sentence without tokens ends a document, as an empty line does.
         context (default `0`): How many earlier sentences of the document each direction reads
             before the sentence to score.
-        skip (default `0`): The number of sentences at the beginning that only serve as context.
+        engine (default `map`): Computes the scores, in this process or in several.
         """
-        yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
+        yield from self._scorer.iterate(map(tokenize, sentences), context, engine)
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
         """Returns the perplexity of sentences, each of which is read by itself."""
@@ -103,8 +99,10 @@ class LanguageModel:
         Returns the `k` most probable words after the beginning of a sentence, and their
         probabilities. `</S>` is the end of the sentence. The class of unknown words is no word.
         """
-        output = self._reader.read_beginning(tokens_of(prefix))
-        return self._best(self.softmax.distribution(output)[0], k)
+        words = tokenize(prefix)
+        # The forward direction does not see the token that it predicts, so any does.
+        reading, _ = self._scorer.read([[*words, "."]])
+        return self._best(self.softmax.distribution(reading.outputs[0][[len(words)]])[0], k)
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
         """
@@ -121,12 +119,12 @@ class LanguageModel:
 
         `ValueError`: The sentence has no such token, or the softmax has fewer than `k` words.
         """
-        words = tokens_of(tokens)
+        words = tokenize(tokens)
         if not 0 <= index < len(words):
             raise ValueError(
                 f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"
             )
-        reading, _ = self._reader.read([words])
+        reading, _ = self._scorer.read([words])
         # The forward outputs begin at the first token, the backward outputs at the last.
         forward, backward = reading.outputs[0][index], reading.outputs[1][len(words) - 1 - index]
         scores = self.softmax.distribution(torch.stack([forward, backward]))
@@ -154,8 +152,3 @@ class LanguageModel:
 def has_softmax(name: str | os.PathLike) -> bool:
     """Returns whether a name is that of a language model: a biLM with its softmax."""
     return not is_model(name) and Path(bilm_files(name)[0]).with_name(SOFTMAX_FILE).exists()
-
-
-def tokens_of(sentence: Sentence) -> list[str]:
-    """Returns the tokens of a sentence. A string is cut at its blanks."""
-    return sentence.split() if isinstance(sentence, str) else list(sentence)

@@ -1,12 +1,10 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import NamedTuple
 
-from elmo_tasks.common.worker_processes import in_processes
-from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.scorer import Engine
 from elmo_tasks.language_model.scoring.scores import Score
 
 # The columns that are written for each token, and for each sentence.
@@ -47,60 +45,38 @@ class ScoreSettings(NamedTuple):
 
     def lines(self, index: int, score: Score) -> str:
         rows = [_sums(index, score)] if self.sums else _tokens(index, score)
-        return "".join("\t".join(map(_text, row)) + "\n" for row in rows)
+        return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
 def scores_of(
-    model: LanguageModel, sentences: Iterable[list[str]], settings: ScoreSettings, skip: int = 0
+    model: LanguageModel,
+    sentences: Iterable[list[str]],
+    settings: ScoreSettings,
+    engine: Engine = map,
 ) -> Iterator[Score]:
-    """Yields the score of each sentence after the first `skip`, or, with a cut, of its words."""
-    if settings.cut is None:
-        yield from model.iterate(sentences, settings.context, skip)
+    """
+    Yields the score of each sentence, or, with a cut, of its words. `engine` is as for
+    `LanguageModel.iterate`.
+    """
+    cut = settings.cut
+    if cut is None:
+        yield from model.iterate(sentences, settings.context, engine)
         return
     waiting: deque[tuple[list[str], list[int]]] = deque()
-    cut = settings.cut
 
     def pieces() -> Iterator[list[str]]:
-        for index, words in enumerate(sentences):
+        for words in sentences:
             parts = [cut(word) or [word] for word in words]
-            if index >= skip:
-                waiting.append((words, list(map(len, parts))))
+            waiting.append((words, list(map(len, parts))))
             yield [piece for part in parts for piece in part]
 
-    for score in model.iterate(pieces(), settings.context, skip):
+    for score in model.iterate(pieces(), settings.context, engine):
         yield score.by_word(*waiting.popleft())
 
 
-def scores_in_processes(
-    model: LanguageModel,
-    sentences: Iterator[list[str]],
-    settings: ScoreSettings,
-    num_processes: int,
-) -> Iterator[Score]:
-    """Yields what `scores_of` yields."""
-    before = deque[list[str]](maxlen=settings.context)
-
-    def groups() -> Iterator[tuple[list[list[str]], list[list[str]]]]:
-        for group in windows(sentences):
-            yield list(before), group
-            before.extend(group)
-
-    work = partial(_scores_of_group, model, settings)
-    done: Iterator[list[Score]] = in_processes(num_processes, work, groups())
-    for scores in done:
-        yield from scores
-
-
-def _scores_of_group(
-    model: LanguageModel, settings: ScoreSettings, group: tuple[list[list[str]], list[list[str]]]
-) -> list[Score]:
-    """Scores a group of sentences, given the sentences before it that are its context."""
-    before, sentences = group
-    return list(scores_of(model, [*before, *sentences], settings, skip=len(before)))
-
-
 def _tokens(index: int, score: Score) -> Iterator[tuple[object, ...]]:
-    rows = zip(score.tokens, score.known, _bits(score.forward), _bits(score.backward))
+    known = (str(each).lower() for each in score.known)
+    rows = zip(score.tokens, known, _bits(score.forward), _bits(score.backward))
     for position, row in enumerate(rows):
         yield index, position, *row
 
@@ -117,7 +93,3 @@ def _sums(index: int, score: Score) -> list[object]:
 
 def _bits(log_probs) -> list[float]:
     return [round(each, 4) for each in (-log_probs / math.log(2)).tolist()]
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
 from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy
@@ -11,10 +11,9 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.kernels.threads import operator_threads
-from elmo_tasks.language_model.prediction import predict_from
+from elmo_tasks.language_model.prediction import predict
 from elmo_tasks.language_model.scoring.scores import Score
 from elmo_tasks.language_model.softmax import Softmax
 
@@ -46,75 +45,62 @@ class Reading(NamedTuple):
         return max(map(len, self.sentences)) + 2
 
 
-class Reader:
+# Sentences that are scored together, and the sentences before them, which are their context.
+Group = tuple[list[list[str]], list[list[str]]]
+
+# Yields the scores of each group, in order, in this process (`map`) or in several (`in_processes`).
+Engine = Callable[[Callable[[Group], list[Score]], Iterable[Group]], Iterable[list[Score]]]
+
+
+class Scorer:
     """
-    Runs both directions of a frozen biLM over sentences. A sentence starts from the biLM's start
-    state, or from the state in which another sentence ended.
+    Reads sentences with both directions of a frozen biLM, and scores a stream of sentences in
+    batches of similar length.
     """
 
-    def __init__(self, bilm: BiLm) -> None:
+    def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
         self._bilm = bilm
+        self._softmax = softmax
 
+    @torch.no_grad()
     def read(
         self, sentences: Sequence[list[str]], state: LstmState | None = None
     ) -> tuple[Reading, LstmState]:
         """
-        Reads a batch of sentences, at least one of them with tokens, each from its row of `state`.
-        Returns what was read, and the state in which each row ended. A sentence without tokens is
-        not read.
+        Reads a batch of sentences, at least one of them with tokens, each from its row of `state`,
+        by default from the biLM's start state. Returns what was read, and the state in which each
+        row ended. A sentence without tokens is not read.
         """
         rows = [[BEGIN_TOKEN, *words, END_TOKEN] if words else [] for words in sentences]
-        outputs, targets, state = self._run(rows, state)
-        return Reading(list(sentences), outputs, targets), state
-
-    def read_beginning(self, words: list[str]) -> torch.Tensor:
-        """
-        Reads the words with which a sentence begins, in the forward direction. Returns the top
-        layer at the last word, shape (1, projection_dim).
-        """
-        outputs, _, _ = self._run([[BEGIN_TOKEN, *words, END_TOKEN]])
-        return outputs[0][-1:]
-
-    @torch.no_grad()
-    def _run(
-        self, rows: list[list[str]], state: LstmState | None = None
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor], LstmState]:
-        like = self._bilm.like
-        if state is None:
-            state = self._bilm.state.before(len(rows), like)
         with operator_threads(1):
             char_ids = batch_char_ids(rows, self._bilm.options.max_characters)
-        predictions, last = predict_from(self._bilm, state, char_ids.to(like.device))
+        predictions, last = predict(self._bilm, char_ids.to(self._bilm.like.device), start=state)
         outputs, targets = (list(parts) for parts in zip(*predictions))
-        return outputs, targets, last
+        return Reading(list(sentences), outputs, targets), last
 
-
-class Scorer:
-    """Scores a stream of sentences in batches of similar length."""
-
-    def __init__(self, reader: Reader, softmax: Softmax) -> None:
-        self._reader = reader
-        self._softmax = softmax
-
-    def iterate(self, sentences: Iterator[list[str]], context: int, skip: int) -> Iterator[Score]:
+    def iterate(
+        self, sentences: Iterable[list[str]], context: int, engine: Engine
+    ) -> Iterator[Score]:
         """Yields the scores of sentences; see `LanguageModel.iterate`."""
-        if context < 0:
-            raise ConfigurationError(f"the context must be 0 sentences or more, not {context}")
-        before = deque(islice(sentences, skip), maxlen=context)
-        for group in windows(sentences):
-            yield from self._scored_group(list(before), group, context)
-            before.extend(group)
 
-    def _scored_group(
-        self, before: list[list[str]], group: list[list[str]], context: int
-    ) -> list[Score]:
-        scores = [_NOTHING] * len(group)
-        sentences = before + group
-        for batch in batches_by_length(list(map(len, group)), _TOKENS):
+        def groups() -> Iterator[Group]:
+            before = deque[list[str]](maxlen=context)
+            for group in windows(sentences):
+                yield group, list(before)
+                before.extend(group)
+
+        for scores in engine(partial(self._scores_of_group, context), groups()):
+            yield from scores
+
+    def _scores_of_group(self, context: int, group: Group) -> list[Score]:
+        sentences, before = group
+        scores = [_NOTHING] * len(sentences)
+        all_sentences = before + sentences
+        for batch in batches_by_length(list(map(len, sentences)), _TOKENS):
             stops = [len(before) + index for index in batch]
-            contexts = [_document(sentences[max(0, stop - context) : stop]) for stop in stops]
+            contexts = [_document(all_sentences[max(0, stop - context) : stop]) for stop in stops]
             state = self._after(contexts, context)
-            reading, _ = self._reader.read([group[index] for index in batch], state)
+            reading, _ = self.read([sentences[index] for index in batch], state)
             for index, score in zip(batch, self.scores(reading)):
                 scores[index] = score
         return scores
@@ -125,7 +111,7 @@ class Scorer:
         for back in range(context, 0, -1):
             rows = [each[-back] if back <= len(each) else [] for each in contexts]
             if any(rows):
-                _, state = self._reader.read(rows, state)
+                _, state = self.read(rows, state)
         return state
 
     def scores(self, reading: Reading) -> list[Score]:

@@ -1,12 +1,16 @@
 import json
+import statistics
+import subprocess
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from elmo_tasks.analysis.ablation.run import Run, find_metric, read_result
+from elmo_tasks.analysis.ablation.ablation import train_all, why_failed
+from elmo_tasks.analysis.ablation.run import Report, Run, find_metric, read_result, text_of
 from elmo_tasks.common.errors import ConfigurationError
+from tests.helpers.ablation_reports import FAILED, ROOT, report, result
 
 
 @pytest.fixture
@@ -127,3 +131,93 @@ def test_the_metric_is_the_one_that_chooses_the_best_epoch() -> None:
 def test_runs_that_cannot_be_compared_are_refused(configs: list[dict], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         metric_of(*configs)
+
+
+def table(report: Report) -> list[list[str]]:
+    lines = [line for line in text_of(report).splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    # The second line is one of dashes.
+    return [cells[0], *cells[2:]]
+
+
+def test_the_table_has_a_row_for_each_variant() -> None:
+    # The mean is 0.43, the deviations are 0.03, 0.01 and 0.02, and the variance is 0.0014 / 2.
+    values = (0.40, 0.44, 0.45)
+    results = [result("both", seed, value) for seed, value in enumerate(values, start=1)]
+
+    shown = report(result("baseline", 1, 0.5), *results, result("input", 1, 0.6))
+
+    assert table(shown) == [
+        ["variant", "validation accuracy, %", "seeds", "epochs"],
+        ["baseline", "50.00", "1 of 1", "5.0"],
+        ["both", "43.00 ± 2.65", "3 of 3", "6.0"],
+        ["input", "60.00", "1 of 1", "5.0"],
+    ]
+    assert shown["metric"] == "best_validation_accuracy"
+    _, row, _ = shown["rows"]
+    assert row["mean"] == pytest.approx(0.43)
+    assert row["std"] == pytest.approx(statistics.stdev(values))
+    assert (row["seeds"], row["values"]) == ([1, 2, 3], list(values))
+
+
+def test_failed_runs_and_those_to_come_are_counted() -> None:
+    failed, missing, other = Run(ROOT, "both", 2), Run(ROOT, "both", 3), Run(ROOT, "input", 1)
+
+    shown = report(result("both", 1, 0.5), (failed, FAILED), (missing, {}), (other, FAILED))
+
+    assert table(shown)[1:] == [
+        ["both", "50.00", "1 of 3", "5.0"],
+        ["input", "", "0 of 1", ""],
+    ]
+    states = [run["status"] for run in shown["runs"]]
+    assert states == ["complete", "failed", "not yet", "failed"]
+    assert shown["runs"][1]["error"] == "exit 1: KeyError"
+    assert shown["rows"][1]["mean"] is None
+
+
+def test_a_metric_that_is_no_part_of_one_is_shown_as_it_is() -> None:
+    for metric, value in (("-perplexity", 0.5), ("+f1", 85.5)):
+        shown = table(report(result("both", 1, value), metric=metric))
+
+        assert shown[0][1] == f"validation {metric[1:]}"
+        assert shown[1][1] == f"{value:.4f}"
+
+
+def runs(folder: Path, number: int) -> list[Run]:
+    return [Run(folder, "both", seed) for seed in range(number)]
+
+
+def test_no_more_than_so_many_are_trained_at_a_time(tmp_path: Path) -> None:
+    processes: list[subprocess.Popen] = []
+
+    def begin(run: Run) -> subprocess.Popen:
+        assert sum(process.poll() is None for process in processes) < 2
+        processes.append(subprocess.Popen(["sleep", "0.3"]))
+        return processes[-1]
+
+    ended = dict(train_all(runs(tmp_path, 5), begin, jobs=2))
+
+    assert sorted(ended) == runs(tmp_path, 5) and list(ended.values()) == processes
+
+
+def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
+    sleeping = subprocess.Popen(["sleep", "100"])
+    trainings = train_all(runs(tmp_path, 3), lambda run: None if run.seed else sleeping, jobs=2)
+    run, process = next(trainings)
+    assert (run.seed, process) == (1, None)
+
+    trainings.close()
+
+    assert sleeping.poll() is not None
+
+
+def test_a_run_that_failed_says_how_and_with_what_last_word(tmp_path: Path) -> None:
+    (run,) = runs(tmp_path, 1)
+    run.log.parent.mkdir(parents=True)
+    run.log.write_text("Traceback\nValueError: no such file\n\n")
+    failed, killed = subprocess.Popen(["false"]), subprocess.Popen(["sleep", "9"])
+    killed.kill()
+
+    for process, cause in ((failed, "exit 1"), (killed, "signal 9")):
+        process.wait()
+        assert why_failed(run, process) == f"{cause}: ValueError: no such file"

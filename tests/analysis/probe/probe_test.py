@@ -1,14 +1,25 @@
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 import torch
+from allennlp.common import Params
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from elmo_tasks.analysis.probe.probe import LinearProbe, MostFrequent, NearestProbe
+from elmo_tasks.analysis.probe.probe import (
+    LinearProbe,
+    MostFrequent,
+    NearestProbe,
+    run_config,
+    run_probe,
+    text_of,
+)
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
+from tests.helpers.probe_configs import CONFIGS, ROOT, config_file
 
 DIM, TAGS = 8, ("A", "B", "C")
 
@@ -103,7 +114,7 @@ def test_a_word_has_its_most_frequent_tag_or_that_of_all(
     assert {key: most_frequent.of(key) for key in expected} == expected
 
 
-def tokens(*rows: tuple[str, str, list[float]]) -> TaggedTokens:
+def tokens(*rows: Any) -> TaggedTokens:
     """Returns tokens with one layer, from their keys, tags joined by `|`, and vectors."""
     vectors = torch.tensor([vector for _, _, vector in rows]).unsqueeze(1)
     tags = [tuple(tag.split("|")) for _, tag, _ in rows]
@@ -181,3 +192,73 @@ def test_each_layer_has_its_own_senses() -> None:
     validation = train._replace(layers=layers[:, [0, 0]].half())
 
     assert accuracies(train, validation) == [1.0, 0.0]
+
+
+def without_vectors(text: str) -> TaggedTokens:
+    """Returns tokens such as `word/TAG`, in which all vectors are 0."""
+    return tokens(*((*token.split("/"), [0.0, 0.0]) for token in text.split()))
+
+
+def test_the_baselines_stand_before_the_layers_and_any_right_tag_is_right() -> None:
+    report = run_probe(
+        "a title",
+        LinearProbe(num_epochs=1),
+        without_vectors("a/X a/X b/Y c/Z c/X"),
+        without_vectors("a/X b/Y c/X d/X|Y d/Y d/V d/V e/X"),
+    )
+
+    rows = [(row["name"], row["accuracy"]) for row in report["rows"]]
+    assert rows[:2] == [
+        # Four of eight tags are X.
+        ("most frequent tag", 0.5),
+        # b is right, too; c has Z as often as X, but Z first; d and e are unknown and get X.
+        ("most frequent tag of each word", 0.5),
+    ]
+    assert [name for name, _ in rows[2:]] == ["tokens", "mix"]
+
+
+def test_the_text_is_a_table_with_the_weights_of_the_mix() -> None:
+    rows: list[dict[str, Any]] = [
+        {"name": "tokens", "accuracy": 0.5, "weights": None},
+        {"name": "mix", "accuracy": 1.0, "weights": [0.25, 0.75]},
+    ]
+
+    text = text_of({"title": "pos of dev.txt", "rows": rows})
+
+    assert text.startswith("pos of dev.txt\n\n")
+    assert "| mix    |      100.00 |" in text
+    assert text.endswith("\nWeights of the layers in the mix: 0.250 tokens, 0.750 LSTM 1.")
+
+
+def read(config: Path) -> dict[str, Any]:
+    return Params.from_file(config).as_dict(quiet=True)
+
+
+def test_parts_of_speech_are_learnt_from_each_layer_and_the_mix(tmp_path: Path) -> None:
+    change = "{ probe+: { num_epochs: 20, batch_size: 16, learning_rate: 0.1 } }"
+    config = config_file(tmp_path, "pos", change)
+    given = read(config)
+
+    found = run_config(given)
+
+    assert given == read(config)
+    rows = {row["name"]: row for row in found["rows"]}
+    names = ["most frequent tag", "most frequent tag of each word"]
+    assert list(rows) == [*names, "tokens", "LSTM 1", "LSTM 2", "mix"]
+    # The biLM is random, but the probe is evaluated on the tokens that it was trained on.
+    assert all(rows[name]["accuracy"] > 0.7 for name in list(rows)[2:])
+    assert sum(rows["mix"]["weights"]) == pytest.approx(1)
+    lines = [
+        line.split() for line in (ROOT / CONFIGS["pos"]).read_text(encoding="utf-8").splitlines()
+    ]
+    tags = [line[1] for line in lines if line and line[0] != "-DOCSTART-"]
+    assert rows[names[0]]["accuracy"] == pytest.approx(max(map(tags.count, tags)) / len(tags))
+
+
+def test_the_layers_are_read_from_a_store_the_next_time(tmp_path: Path) -> None:
+    config = config_file(tmp_path, "senses", f"{{ store: '{tmp_path}/layers' }}")
+
+    first, second = (run_config(read(config)) for _ in range(2))
+
+    assert first["rows"] == second["rows"]
+    assert any((tmp_path / "layers").iterdir())

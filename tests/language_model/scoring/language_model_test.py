@@ -97,15 +97,20 @@ def test_threads_that_share_a_model_get_the_scores_of_one(model: LanguageModel) 
 # Tests of context.
 
 
-def test_a_context_is_read_before_its_sentence_in_each_direction(model: LanguageModel) -> None:
+def test_a_context_is_read_before_its_sentence_in_each_direction(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The sentences are scored in several groups.
+    monkeypatch.setattr("elmo_tasks.elmo.sentence_layers.WINDOW_TOKENS", 12)
+
     scores = list(model.iterate(SENTENCES, context=2))
 
     for index, found in enumerate(scores):
         # One at a time, with the state handed on.
         state = None
         for sentence in SENTENCES[max(0, index - 2) : index]:
-            _, state = model._reader.read([sentence.split()], state)
-        reading, _ = model._reader.read([SENTENCES[index].split()], state)
+            _, state = model._scorer.read([sentence.split()], state)
+        reading, _ = model._scorer.read([SENTENCES[index].split()], state)
         assert_equal(found, model._scorer.scores(reading)[0])
     assert scores[1].forward != pytest.approx(model.score(SENTENCES)[1].forward, abs=1e-3)
 
@@ -116,16 +121,6 @@ def test_no_context_reaches_over_an_empty_line(model: LanguageModel) -> None:
     second = list(model.iterate(SENTENCES[2:4], context=3))
     for found, expected in zip(scores[3:], second, strict=True):
         assert_equal(found, expected)
-
-
-@pytest.mark.parametrize("context", [0, 1, 7])
-def test_sentences_that_are_skipped_are_context(model: LanguageModel, context: int) -> None:
-    sentences = [SENTENCES[0], "", *SENTENCES]
-
-    found = list(model.iterate(sentences, context, skip=4))
-
-    for one, other in zip(found, list(model.iterate(sentences, context))[4:], strict=True):
-        assert_equal(one, other)
 
 
 # Tests of likely words.
