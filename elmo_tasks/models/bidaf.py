@@ -11,8 +11,7 @@ from torch.nn.functional import cross_entropy
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
-from elmo_tasks.modules.check_input import check_input
-from elmo_tasks.modules.linear import Linear
+from elmo_tasks.modules.layers import Linear, check_input
 from elmo_tasks.modules.spans import BestSpans, best_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 

@@ -9,10 +9,10 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from allennlp.nn import InitializerApplicator
 
 from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError
-from elmo_tasks.metrics.span_f1 import SpanF1
-from elmo_tasks.models.tagger import Tagger
-from elmo_tasks.modules.check_input import check_input
+from elmo_tasks.metrics.spans import SpanF1
+from elmo_tasks.models.bases import Tagger
 from elmo_tasks.modules.crf_paths import CrfPaths
+from elmo_tasks.modules.layers import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.entities import Entity, read_entities, split_tag
 

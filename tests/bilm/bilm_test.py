@@ -10,7 +10,6 @@ from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights
 from elmo_tasks.common.errors import ConfigurationError
 from scripts.make_fixture_bilm import random_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
@@ -176,7 +175,7 @@ def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: 
 @pytest.mark.parametrize("strict", [True, False])
 def test_a_state_dict_with_the_fingerprint_of_other_weights_is_refused(strict: bool) -> None:
     bilm, other = fixture_bilm(), change(fixture_bilm())
-    state = leave_out_weights(bilm.state_dict(), "", bilm.weights(), bilm.fingerprint())
+    state = bilm.leave_out_weights(bilm.state_dict(), "")
 
     with pytest.raises(RuntimeError, match="The file .* other weights"):
         other.load_state_dict(state, strict=strict)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from elmo_tasks.kernels import compiled, lstm_step
+from elmo_tasks.kernels import compiled, steps
 from elmo_tasks.kernels.compiled import kernels
 
 ROOT = Path(__file__).parents[2]
@@ -74,8 +74,8 @@ def test_there_is_a_file_for_each_set_of_instructions_and_all_compute_the_same(
         found[Path(library._name).name] = hidden
 
     expected = torch.empty(2, 17)
-    monkeypatch.setattr(lstm_step, "kernels", lambda *_: None)
-    lstm_step.step(gates, recurrent, before, 0.5, expected)
+    monkeypatch.setattr(steps, "kernels", lambda *_: None)
+    steps.step(gates, recurrent, before, 0.5, expected)
     assert set(found) <= set(names) and "kernels.plain.so" in found
     assert own == "DEFAULT" or f"kernels.{own.lower()}.so" in found
     for hidden in found.values():

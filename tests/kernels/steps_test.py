@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.kernels import lstm_step
+from elmo_tasks.kernels import steps
 from elmo_tasks.kernels.compiled import kernels
-from elmo_tasks.kernels.lstm_step import step, step_gradient
+from elmo_tasks.kernels.steps import step, step_gradient
 
 CLIPS = st.sampled_from([math.inf, 3.0, 0.5, 0.05])
 # Widths around those of the CPU's vectors, and no rows at all.
@@ -27,7 +27,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     if request.param == "native":
         native_or_skip()
     else:
-        monkeypatch.setattr(lstm_step, "kernels", lambda *_: None)
+        monkeypatch.setattr(steps, "kernels", lambda *_: None)
     yield request.param
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.hdf5 import items_of
+from elmo_tasks.bilm.files.weights import items_of
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.hostile_weights import KINDS, hostile_files
 from tests.helpers.reference_bilm import make_options, random_files
