@@ -118,6 +118,16 @@ def test_the_operators_are_used_where_they_work() -> None:
     assert frozen_product.has_onednn(torch.float32)
 
 
+def test_the_check_of_onednn_draws_no_random_number_of_a_training() -> None:
+    before = torch.get_rng_state()
+
+    for dtype in (torch.float32, torch.bfloat16):
+        frozen_product.has_onednn.cache_clear()
+        frozen_product.has_onednn(dtype)
+
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_a_dtype_that_onednn_cannot_multiply_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
     frozen_product.has_onednn.cache_clear()
 

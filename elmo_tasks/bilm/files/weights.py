@@ -75,7 +75,7 @@ def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     that the options do not mention. Reads the headers alone.
     """
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
-    items = items_of(file)
+    items = _items_of(file)
     problems = [
         f"{name} is a link; links are not followed"
         if item is None
@@ -86,7 +86,7 @@ def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     for name, shape in asked.items():
         item = items.get(name)
         if isinstance(item, h5py.Dataset):
-            if problem := storage_problem(item, shape):
+            if problem := _storage_problem(item, shape):
                 problems.append(f"{name} {problem}")
         elif name not in items:
             problems.append(f"has no {name}, which the options ask for")
@@ -125,14 +125,11 @@ def _refuse(problems: list[str]) -> None:
         raise ConfigurationError("; ".join(problems[:3]) + more)
 
 
-def items_of(file: h5py.File) -> dict[str, h5py.HLObject | None]:
+def _items_of(file: h5py.File) -> dict[str, h5py.HLObject | None]:
     """
     Returns what a file has beside groups, by its path, in alphabetical order: datasets, and `None`
-    for each link, which may point to another file.
-
-    # Raises
-
-    `ValueError`: The file has more than 2,000 items.
+    for each link, which may point to another file and is not followed. Raises `ValueError` if the
+    file has more than 2,000 items.
     """
     items: dict[str, h5py.HLObject | None] = {}
     groups = [("", file["/"])]
@@ -159,7 +156,7 @@ def _is_hard(group: h5py.Group, part: str | bytes) -> bool:
     return group.id.links.get_info(name).type == h5py.h5l.TYPE_HARD
 
 
-def storage_problem(dataset: h5py.Dataset, shape: tuple[int, ...]) -> str | None:
+def _storage_problem(dataset: h5py.Dataset, shape: tuple[int, ...]) -> str | None:
     """
     Returns why the numbers of a dataset cannot be read, or `None`. They must be in the file itself,
     in one piece and not compressed, so that they are no more than the shape says.
