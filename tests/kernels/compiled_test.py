@@ -26,11 +26,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         cached.cache_clear()
 
 
-def native_or_skip() -> None:
-    if kernels("cpu", torch.float32) is None:
-        pytest.skip("the kernels are switched off or were not compiled")
-
-
 def built(tmp_path: Path, **env: str) -> list[str]:
     """Compiles the kernels of a copy of the source, and returns the names of the files."""
     inside = ("elmo_tasks/__init__.py", "elmo_tasks/kernels/kernels.cpp")
@@ -122,9 +117,9 @@ def test_other_devices_and_dtypes_have_none(device: str, dtype: torch.dtype) -> 
 
 
 def test_a_tensor_of_another_layout_is_refused() -> None:
-    native_or_skip()
     functions = kernels("cpu", torch.float32)
-    assert functions is not None
+    if functions is None:
+        pytest.skip("the kernels are switched off or were not compiled")
     gates, memory = torch.zeros(2, 8), torch.zeros(2, 2)
 
     with pytest.raises(ValueError, match="expected a contiguous tensor of torch.float32"):
