@@ -22,9 +22,9 @@ from elmo_tasks.in_allennlp import compat, saved_vocabulary  # noqa: E402, F401
 # The modules that register names, by their rooms.
 REGISTERING = {
     "language_model": "callback counted_vocabulary loaders model vector_start",
-    "metrics": "coref squad srl",
+    "metrics": "coref spans squad",
     "models": "bcn bidaf coref_resolver crf_tagger esim softmax_tagger srl_tagger text_classifier",
-    "modules": "alternating_lstm character_cnn linear packed_encoder token_embedder word_vectors",
+    "modules": "alternating_lstm character_cnn layers packed_encoder text_embedder word_vectors",
     "predictors": "classify coref evaluator label_predictor language_model ner squad srl tag",
     "readers": "classify coref fraction indexers sentences snli squad srl sst tag tokenizers",
     "training": "checkpointer optimizers trainer",

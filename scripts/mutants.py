@@ -39,10 +39,9 @@ sys.path.append(str(ROOT / "build" / "cosmic-ray"))
 os.environ["OMP_NUM_THREADS"] = "1"
 # The files of each room, by their names without `.py`; the rooms in the order of imports.
 ROOMS = {
-    "kernels": "frozen_product frozen_recurrence packing recurrence",
+    "kernels": "frozen_product packing recurrence",
     "readers": "*",
-    "bilm": "bidirectional_lstm bilm char_cnn frozen_bilm lstm_stack projected_lstm state "
-    "token_vectors",
+    "bilm": "bidirectional_lstm bilm char_cnn frozen_bilm projected_lstm state",
     "elmo": "*",
     "modules": "*",
     "metrics": "*",

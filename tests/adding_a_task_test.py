@@ -22,7 +22,7 @@ from allennlp.predictors import Predictor
 
 import elmo_tasks
 from elmo_tasks.archives.open_archive import open_archive
-from elmo_tasks.models.classifier import Classifier
+from elmo_tasks.models.bases import Classifier
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.predictors.label_predictor import LabelPredictor
 from elmo_tasks.predictors.text_predictor import Task

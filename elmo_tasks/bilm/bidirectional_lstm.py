@@ -4,7 +4,7 @@ from typing import NamedTuple
 import torch
 from torch.nn.functional import embedding
 
-from elmo_tasks.bilm.lstm_stack import LstmStack
+from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.kernels.packing import Packing

@@ -3,7 +3,7 @@ import json
 import os
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.nn.functional import pad
@@ -13,17 +13,18 @@ from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import check_char_ids, word_char_ids
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
-from elmo_tasks.bilm.files.vocabulary import write_vocabulary
 from elmo_tasks.bilm.files.weights import write_weights
 from elmo_tasks.bilm.formats import format_of
-from elmo_tasks.bilm.lexicon import WordTable
-from elmo_tasks.bilm.lstm_stack import LstmStack
-from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
+from elmo_tasks.bilm.lexicon import WordTable, write_vocabulary
+from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.kernels.threads import for_each, two_at_once
+
+if TYPE_CHECKING:
+    from elmo_tasks.bilm.many_langs import ManyLangsTokens
 
 
 class BiLmOutput(NamedTuple):
@@ -115,7 +116,7 @@ class BiLm(torch.nn.Module):
         return self.token_layer.embedding
 
     @property
-    def token_layer(self) -> CharCnn | WordTable | ManyLangsTokens:
+    def token_layer(self) -> "CharCnn | WordTable | ManyLangsTokens":
         """Computes x^LM of tokens from their char ids."""
         return getattr(self, self.format.key)
 

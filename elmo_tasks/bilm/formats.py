@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 import torch
 
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.files.many_langs import many_langs_options, read_many_langs
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.files.vocabulary import read_vocabulary
 from elmo_tasks.bilm.files.weights import read_weights
-from elmo_tasks.bilm.lexicon import WordTable
-from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
+from elmo_tasks.bilm.lexicon import WordTable, read_vocabulary
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.json_text import parse_json
@@ -45,12 +42,14 @@ def _read_hdf5(file: str, options: BiLmOptions, state: dict[str, Any], token_lay
 
 _CHARACTERS = Format("characters", "char_cnn", CharCnn, _read_hdf5)
 _WORDS = Format("words", "word_table", WordTable, _read_hdf5)
-_MANY_LANGS = Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, read_many_langs, False)
 
 
 def format_of(options: BiLmOptions) -> Format:
     if options.word_dim:
-        return _MANY_LANGS
+        # Imported here, since few biLMs are of this kind.
+        from elmo_tasks.bilm.many_langs import ManyLangsTokens, read_many_langs
+
+        return Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, read_many_langs, False)
     return _WORDS if options.num_words else _CHARACTERS
 
 
@@ -69,5 +68,7 @@ def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
     if not isinstance(options, dict):
         raise ConfigurationError(f"{options_file} is not a JSON object, but {options!r:.40}")
     if "config_path" in options:
+        from elmo_tasks.bilm.many_langs import many_langs_options
+
         return many_langs_options(options, Path(options_file).parent)
     return options

@@ -1,21 +1,57 @@
+import copy
 import logging
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
+import numpy
 import torch
 
 from elmo_tasks.bilm.bilm import BiLm, BiLmOutput
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import check_char_ids
-from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
-from elmo_tasks.bilm.layer_source import LayerSource, Store
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
-from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
+from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
 
 logger = logging.getLogger(__name__)
+
+StateDict = dict[str, torch.Tensor]
+
+# The key under which a state dict has a frozen biLM's fingerprint instead of its weights.
+FINGERPRINT = "fingerprint"
+
+
+class LayerSource(NamedTuple):
+    """
+    Describes a biLM to a store, which does not see the `BiLm` itself.
+
+    # Parameters
+
+    fingerprint: A hash of the weights, the options, the dtype and the kind of start state.
+    start: The numbers of the state that every sentence starts from; empty if all are zeros.
+    """
+
+    fingerprint: bytes
+    start: numpy.ndarray
+    num_layers: int
+    dim: int
+
+
+class Store(Protocol):
+    """Remembers the layers of sentences. `LayerStore` is one."""
+
+    dtype: str
+
+    def layers(
+        self,
+        source: LayerSource,
+        char_ids: torch.Tensor,
+        compute: Callable[[torch.Tensor], torch.Tensor],
+    ) -> torch.Tensor:
+        """As `LayerStore.layers`."""
 
 
 class FrozenBiLm(BiLm):
@@ -81,12 +117,12 @@ class FrozenBiLm(BiLm):
             settings |= {"dtype": bilm.asked_dtype, "cached_tokens": bilm.cached_tokens}
         if dtype is not None:
             settings["dtype"] = dtype
-        copy = cls(bilm.raw_options, "snapshot" if carries else bilm.state_name, **settings)
-        copy.to(bilm.like).load_state_dict({**copy.state_dict(), **bilm.state_dict()})
-        copy.has_weights = not isinstance(bilm, FrozenBiLm) or bilm.has_weights
+        frozen = cls(bilm.raw_options, "snapshot" if carries else bilm.state_name, **settings)
+        frozen.to(bilm.like).load_state_dict({**frozen.state_dict(), **bilm.state_dict()})
+        frozen.has_weights = not isinstance(bilm, FrozenBiLm) or bilm.has_weights
         if carries:
-            copy.take_snapshot()
-        return copy.eval()
+            frozen.take_snapshot()
+        return frozen.eval()
 
     def forward(self, char_ids: torch.Tensor, boundaries: bool = False) -> BiLmOutput:
         """
@@ -112,9 +148,37 @@ class FrozenBiLm(BiLm):
         """Returns a hash of the options, weights, dtype of products and kind of start state."""
         return self._fingerprint(self.dtype)
 
-    def fingerprints(self) -> set[bytes]:
-        """Returns the fingerprint of this biLM for each dtype that its products can have."""
-        return {self._fingerprint(dtype) for dtype in DTYPES}
+    def leave_out_weights(self, state: StateDict, prefix: str) -> StateDict:
+        """
+        Returns a copy of a model's state dict that has the fingerprint of this biLM instead of its
+        weights. `prefix` begins the biLM's keys, such as `text_embedder.bilm.`.
+        """
+        # A copy keeps the metadata that PyTorch attaches to a state dict.
+        short = copy.copy(state)
+        for name in self.weights():
+            del short[prefix + name]
+        short[prefix + FINGERPRINT] = torch.tensor(list(self.fingerprint()), dtype=torch.uint8)
+        return short
+
+    def put_back_weights(self, state: StateDict, prefix: str) -> StateDict:
+        """
+        Reverses `leave_out_weights`. Returns the state dict itself if it has no fingerprint. Raises
+        `ValueError` if the fingerprint is not that of this biLM, with products of any dtype: the
+        state dict was saved with other weights.
+        """
+        kept = state.get(prefix + FINGERPRINT)
+        if kept is None:
+            return state
+        known = [list(self._fingerprint(dtype)) for dtype in DTYPES]
+        if not isinstance(kept, torch.Tensor) or kept.tolist() not in known:
+            raise ValueError(
+                f"contains only the fingerprint of the biLM {prefix[:-1]}, and this model's biLM "
+                "has other weights; load model.tar.gz, or best.th after the training has ended"
+            )
+        whole = copy.copy(state)
+        del whole[prefix + FINGERPRINT]
+        whole.update({prefix + name: tensor for name, tensor in self.weights().items()})
+        return whole
 
     def source(self) -> LayerSource:
         """Describes this biLM to a store."""
@@ -185,7 +249,7 @@ def _take_fingerprint(
     if prefix + FINGERPRINT not in state:
         return
     try:
-        whole = put_back_weights(state, prefix, bilm.weights(), bilm.fingerprints())
+        whole = bilm.put_back_weights(state, prefix)
     except ValueError as error:
         # The three lists hold missing keys, unexpected keys and other problems.
         problems[2].append(f"The file {error}.")

@@ -5,8 +5,7 @@ from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.files.weights import check_layout
 from elmo_tasks.bilm.formats import format_of, read_options
-from elmo_tasks.bilm.frozen_bilm import FrozenBiLm
-from elmo_tasks.bilm.layer_source import Store
+from elmo_tasks.bilm.frozen_bilm import FrozenBiLm, Store
 from elmo_tasks.common.errors import ConfigurationError
 
 

@@ -95,10 +95,6 @@ class SnapshotState(InitialState):
         with torch.no_grad(), torch.autocast(like.device.type, enabled=False):
             for _ in range(_PASSES):
                 state = run(text, state)
-        self.keep(state)
-
-    def keep(self, state: LstmState) -> None:
-        """Sets the fixed state to the state in which the first row of a batch ended."""
         self.h.copy_(state.h[:, :, 0])
         self.c.copy_(state.c[:, :, 0])
 

@@ -9,7 +9,7 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.tokens import cut_to_lengths
+from elmo_tasks.elmo.sentence_layers import cut_to_lengths
 
 
 class Elmo(torch.nn.Module):

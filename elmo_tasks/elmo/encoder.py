@@ -9,12 +9,18 @@ from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source
-from elmo_tasks.bilm.layer_source import Store
+from elmo_tasks.bilm.frozen_bilm import Store
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, write_mix
 from elmo_tasks.elmo.opening import open_elmo
-from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.elmo.tokens import Sentence, Tokenizer, cut_to_lengths, tokenize, without_padding
+from elmo_tasks.elmo.sentence_layers import (
+    Sentence,
+    SentenceLayers,
+    Tokenizer,
+    cut_to_lengths,
+    tokenize,
+    without_padding,
+)
 from elmo_tasks.kernels.threads import operator_threads
 
 # Seconds before a progress bar appears.

@@ -7,7 +7,7 @@ import torch
 from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source, bilm_files
-from elmo_tasks.bilm.layer_source import Store
+from elmo_tasks.bilm.frozen_bilm import Store
 from elmo_tasks.common import registration
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, read_mix

@@ -14,8 +14,7 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import check_choice
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.elmo.tokens import Tokenizer, tokenize
+from elmo_tasks.elmo.sentence_layers import SentenceLayers, Tokenizer, tokenize
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
 from elmo_tasks.embed.ray_engine import Cluster, SharedLayers
 from elmo_tasks.embed.shards import vector_columns

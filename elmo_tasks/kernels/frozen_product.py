@@ -1,10 +1,14 @@
 import functools
 import logging
+import platform
 
 import torch
 from torch.nn.functional import linear, pad
 
 logger = logging.getLogger(__name__)
+
+# The values of the setting `dtype` of a biLM and of its training.
+DTYPES = ("auto", "float32", "bfloat16")
 
 # oneDNN lays a weight out for products of this number of rows, about as many as an LSTM step has.
 # Products of other numbers of rows work too.
@@ -100,3 +104,33 @@ def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
 
 def _laid_out(weight: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS)
+
+
+def used_dtype(dtype: str, device: torch.device) -> str:
+    """
+    Returns the dtype of matrix products on a device for a setting `dtype`. `auto` is `bfloat16` on
+    a device that has units for it, and `float32` elsewhere.
+    """
+    if dtype == "auto":
+        return "bfloat16" if has_bfloat16(device.type) else "float32"
+    return dtype
+
+
+@functools.cache
+def has_bfloat16(device_type: str) -> bool:
+    """
+    Returns whether a type of device has units for products in bfloat16, and on a CPU also whether
+    oneDNN may use them: the variable `ONEDNN_MAX_CPU_ISA` may forbid it.
+    """
+    if device_type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device_type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    try:
+        supported = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        if platform.machine() in ("x86_64", "AMD64"):
+            # oneDNN also supports an AVX-512 CPU without such units: it converts to float32.
+            supported = supported and torch.cpu._is_avx512_bf16_supported()
+    except (AttributeError, RuntimeError):
+        return False
+    return supported

@@ -1,6 +1,9 @@
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
+
+from elmo_tasks.kernels.trained_product import STEP_ROWS
 
 
 class Packing(NamedTuple):
@@ -41,3 +44,43 @@ class Packing(NamedTuple):
             forward_index=starts + steps,
             backward_index=starts + lengths[ranks] - 1 - steps,
         )
+
+
+class Steps:
+    """The steps of a packed batch, from the `batch_sizes` of its `Packing`."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        stops = list(accumulate(sizes))
+        # The packed tokens that each step reads.
+        self.slices = [slice(stop - size, stop) for size, stop in zip(sizes, stops)]
+        # Each slice, extended over the tokens behind it to a multiple of `STEP_ROWS`.
+        self.windows = [
+            slice(step.start, step.start + _rounded(size)) for size, step in zip(sizes, self.slices)
+        ]
+        self.num_rows = _rounded(max(sizes, default=0))
+        self.num_tokens = sum(sizes)
+
+    def empty(self, like: torch.Tensor, *dims: int) -> torch.Tensor:
+        """Returns a new tensor of shape `(tokens + 15, *dims)`, long enough for the last window."""
+        return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
+
+    def before(self, states: torch.Tensor) -> torch.Tensor:
+        """Returns the state before each token, given the state after each: shape (tokens, dim)."""
+        parts = [torch.zeros_like(states[step]) for step in self.slices[:1]]
+        for before, step in zip(self.slices, self.slices[1:]):
+            parts.append(states[before.start : before.start + step.stop - step.start])
+        return torch.cat(parts) if parts else states
+
+
+def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
+    """
+    Returns for each token of the backward order its index in the forward order: shape (tokens,).
+    The same indices lead back.
+    """
+    index = packing.forward_index.new_empty(num_positions)
+    index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)
+    return index[packing.backward_index]
+
+
+def _rounded(size: int) -> int:
+    return -(-size // STEP_ROWS) * STEP_ROWS

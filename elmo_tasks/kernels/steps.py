@@ -1,46 +1,174 @@
-from itertools import accumulate
+"""
+The element-wise work of a step of a recurrent layer, and its gradient. `step` is that of a
+`ProjectedLstm`, from the sums in the gates to the memory and the projection's input. Memories have
+the dtype of the weights; all other tensors have that of the matrix products. The gates are in the
+order input, forget, output, candidate. `gru_step` is that of a GRU, with the gates in PyTorch's
+order reset, update, new.
+"""
+
+import math
+from types import SimpleNamespace
 
 import torch
 
-from elmo_tasks.kernels.packing import Packing
-from elmo_tasks.kernels.trained_product import STEP_ROWS
+from elmo_tasks.kernels.compiled import kernels
 
 
-class Steps:
-    """The steps of a packed batch, from the `batch_sizes` of its `Packing`."""
-
-    def __init__(self, sizes: list[int]) -> None:
-        stops = list(accumulate(sizes))
-        # The packed tokens that each step reads.
-        self.slices = [slice(stop - size, stop) for size, stop in zip(sizes, stops)]
-        # Each slice, extended over the tokens behind it to a multiple of `STEP_ROWS`.
-        self.windows = [
-            slice(step.start, step.start + _rounded(size)) for size, step in zip(sizes, self.slices)
-        ]
-        self.num_rows = _rounded(max(sizes, default=0))
-        self.num_tokens = sum(sizes)
-
-    def empty(self, like: torch.Tensor, *dims: int) -> torch.Tensor:
-        """Returns a new tensor of shape `(tokens + 15, *dims)`, long enough for the last window."""
-        return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
-
-    def before(self, states: torch.Tensor) -> torch.Tensor:
-        """Returns the state before each token, given the state after each: shape (tokens, dim)."""
-        parts = [torch.zeros_like(states[step]) for step in self.slices[:1]]
-        for before, step in zip(self.slices, self.slices[1:]):
-            parts.append(states[before.start : before.start + step.stop - step.start])
-        return torch.cat(parts) if parts else states
-
-
-def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
+def step(
+    gates: torch.Tensor,
+    recurrent: torch.Tensor,
+    memory: torch.Tensor,
+    clip: float,
+    hidden: torch.Tensor,
+    memories: torch.Tensor | None = None,
+) -> None:
     """
-    Returns for each token of the backward order its index in the forward order: shape (tokens,).
-    The same indices lead back.
+    Runs a step.
+
+    # Parameters
+
+    gates, recurrent: Shapes (rows, 4 * cell_dim): the two terms of the sums in the gates. If
+        `memories` is given, the values of the gates overwrite `gates`.
+    memory: Shape (rows, cell_dim): the memory. The new memory overwrites it.
+    clip: The bound on the absolute values of the memory.
+    hidden: Shape (rows, cell_dim): receives the projection's input, o tanh(memory).
+    memories: Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.
     """
-    index = packing.forward_index.new_empty(num_positions)
-    index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)
-    return index[packing.backward_index]
+    compiled = _kernels(gates, memory)
+    if compiled is not None:
+        compiled.step(*memory.shape, gates, recurrent, memory, clip, hidden, memories)
+        return
+    dim = memory.size(1)
+    sums = gates.to(memory.dtype) + recurrent
+    # tanh(x) is computed as 2 sigmoid(2x) - 1: PyTorch's sigmoid is ten times as fast.
+    sums[:, 3 * dim :].mul_(2)
+    i, f, o, g = sums.sigmoid_().split(dim, dim=1)
+    g.mul_(2).sub_(1)
+    memory.mul_(f).addcmul_(i, g)
+    if clip < math.inf:
+        memory.clamp_(-clip, clip)
+    hidden.copy_(torch.mul(memory, 2).sigmoid_().mul_(2).sub_(1).mul_(o))
+    if memories is not None:
+        gates.copy_(sums)
+        memories.copy_(memory)
 
 
-def _rounded(size: int) -> int:
-    return -(-size // STEP_ROWS) * STEP_ROWS
+def step_gradient(
+    gates: torch.Tensor,
+    memories: torch.Tensor,
+    before: torch.Tensor,
+    grad_hidden: torch.Tensor,
+    grad_memory: torch.Tensor,
+    clip: float,
+    grad_gates: torch.Tensor,
+    hidden: torch.Tensor,
+) -> None:
+    """
+    Computes the gradient of a step.
+
+    # Parameters
+
+    gates, memories: Shapes (rows, 4 * cell_dim) and (rows, cell_dim), as `step` filled them.
+    before: Shape (rows, cell_dim): the memory before the step.
+    grad_hidden: Shape (rows, cell_dim): the gradient of the projection's input.
+    grad_memory: Shape (rows, cell_dim): the part of the gradient of the new memory that comes from
+        later steps. The gradient of the memory before the step overwrites it.
+    clip: The bound on the absolute values of the memory.
+    grad_gates: Shape (rows, 4 * cell_dim): receives the gradient of the sums in the gates.
+    hidden: Shape (rows, cell_dim): receives the projection's input again.
+    """
+    compiled = _kernels(gates, memories)
+    if compiled is not None:
+        after = gates, memories, before, grad_hidden, grad_memory
+        compiled.step_gradient(*memories.shape, *after, clip, grad_gates, hidden)
+        return
+    i, f, o, g = gates.to(memories.dtype).chunk(4, dim=1)
+    tanh, grad_hidden = torch.tanh(memories), grad_hidden.to(memories.dtype)
+    hidden.copy_(tanh * o)
+    grad_memory.addcmul_(grad_hidden * o, 1 - tanh * tanh)
+    if clip < math.inf:
+        grad_memory *= memories.abs() < clip
+    parts = grad_gates.chunk(4, dim=1)
+    parts[0].copy_((i - i * i).mul_(grad_memory).mul_(g))
+    parts[1].copy_((f - f * f).mul_(grad_memory).mul_(before))
+    parts[2].copy_((o - o * o).mul_(grad_hidden).mul_(tanh))
+    parts[3].copy_((1 - g * g).mul_(grad_memory).mul_(i))
+    grad_memory.mul_(f)
+
+
+def _kernels(gates: torch.Tensor, memory: torch.Tensor) -> SimpleNamespace | None:
+    if memory.dtype != torch.float32:
+        return None
+    return kernels(gates.device.type, gates.dtype)
+
+
+def gru_step(
+    gates: torch.Tensor,
+    recurrent: torch.Tensor,
+    before: torch.Tensor,
+    rz: torch.Tensor,
+    n: torch.Tensor,
+    h: torch.Tensor,
+) -> None:
+    """
+    Runs a step: n = tanh(gates_n + r * recurrent_n) and h = (1 - z) * n + z * before, where r and z
+    are sigmoids of their parts of gates + recurrent.
+
+    # Parameters
+
+    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of inputs and state.
+    before: Shape (rows, hidden_size): the state before the step.
+    rz, n, h: Receive the gates, shapes (rows, 2 * hidden_size) and (rows, hidden_size), and the new
+        state.
+    """
+    compiled = kernels(h.device.type, h.dtype)
+    if compiled is not None:
+        compiled.gru_step(*h.shape, gates, recurrent, before, rz, n, h)
+        return
+    dim = h.size(1)
+    torch.add(gates[:, : 2 * dim], recurrent[:, : 2 * dim], out=rz).sigmoid_()
+    r, z = rz.split(dim, dim=1)
+    # tanh(x) is computed as 2 sigmoid(2x) - 1: PyTorch's sigmoid is several times as fast.
+    torch.addcmul(gates[:, 2 * dim :], r, recurrent[:, 2 * dim :], out=n)
+    n.mul_(2).sigmoid_().mul_(2).sub_(1)
+    torch.lerp(n, before, z, out=h)
+
+
+def gru_gradient(
+    rz: torch.Tensor,
+    n: torch.Tensor,
+    recurrent_n: torch.Tensor,
+    before: torch.Tensor,
+    grad_h: torch.Tensor,
+    carried: torch.Tensor,
+    grad_gates: torch.Tensor,
+    grad_recurrent: torch.Tensor,
+) -> None:
+    """
+    Computes the gradient of a step.
+
+    # Parameters
+
+    rz, n, before: As in `gru_step`.
+    recurrent_n: Shape (rows, hidden_size): the last third of `recurrent`.
+    grad_h: Shape (rows, hidden_size): the gradient of the new state as an output.
+    carried: Shape (rows, hidden_size): the gradient of the new state from the next step; becomes
+        the gradient of `before` through the update gate.
+    grad_gates, grad_recurrent: Receive the gradients of `gates` and `recurrent`.
+    """
+    compiled = kernels(n.device.type, n.dtype)
+    if compiled is not None:
+        compiled.gru_gradient(
+            *n.shape, rz, n, recurrent_n, before, grad_h, carried, grad_gates, grad_recurrent
+        )
+        return
+    dim = n.size(1)
+    r, z = rz.split(dim, dim=1)
+    grad = grad_h + carried
+    by_r, by_z, by_n = grad_gates.split(dim, dim=1)
+    by_n.copy_(grad * (1 - z) * (1 - n * n))
+    by_r.copy_(by_n * recurrent_n * (r - r * r))
+    by_z.copy_(grad * (before - n) * (z - z * z))
+    grad_recurrent.copy_(grad_gates)
+    grad_recurrent[:, 2 * dim :].mul_(r)
+    torch.mul(grad, z, out=carried)

@@ -17,7 +17,7 @@ from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.torch_file import read_tensors
 from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.elmo.from_config import bilm_from_config
-from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
+from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
 from elmo_tasks.language_model.prediction import Prediction, predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 

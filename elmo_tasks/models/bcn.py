@@ -8,9 +8,8 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 
 from elmo_tasks.common.errors import check_choice
-from elmo_tasks.models.classifier import Classifier
-from elmo_tasks.modules.check_input import check_input
-from elmo_tasks.modules.linear import use_products
+from elmo_tasks.models.bases import Classifier
+from elmo_tasks.modules.layers import check_input, use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 # The values of `output_place`: the layers whose output ELMo can join.

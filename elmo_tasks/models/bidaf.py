@@ -1,4 +1,4 @@
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
@@ -6,27 +6,13 @@ from allennlp.models import Model
 from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import min_value_of_dtype
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, pad
 
 from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
-from elmo_tasks.modules.check_input import check_input
-from elmo_tasks.modules.linear import Linear
-from elmo_tasks.modules.spans import BestSpans, best_spans
+from elmo_tasks.modules.layers import Linear, check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-
-
-class SpanScores(NamedTuple):
-    """The scores of a batch of questions."""
-
-    # Shape: (batch, passage length), with the dtype's smallest number at padding
-    start_logits: torch.Tensor
-    end_logits: torch.Tensor
-    # Shape: (batch, passage length, question length), whose last axis sums to 1
-    attention: torch.Tensor
-    # Shape: (batch, passage length)
-    mask: torch.Tensor
 
 
 @Model.register("elmo_bidaf")
@@ -108,21 +94,18 @@ class Bidaf(Model):
 
         # Returns
 
-        `start_logits` and `end_logits`, of shape (batch, passage length); `best_span`, of shape
-        (batch, 2), the indices of the first and the last token; `id` and `answer`, a slice of the
-        raw passage, if metadata is given; the scalar `loss`, if spans are given.
+        `start_logits` and `end_logits`, of shape (batch, passage length), with the dtype's smallest
+        number at padding; `best_span`, of shape (batch, 2), the indices of the first and the last
+        token; `id` and `answer`, a slice of the raw passage, if metadata is given; the scalar
+        `loss`, if spans are given.
         """
-        scores = self.score(question, passage)
+        start, end, mask = self._score(question, passage)
         # Shape: (batch, 2)
-        spans = self.best_spans(scores).spans[:, 0]
-        output: dict[str, Any] = {
-            "start_logits": scores.start_logits,
-            "end_logits": scores.end_logits,
-            "best_span": spans,
-        }
+        spans = best_spans(start, end, mask, self.max_answer_tokens)[0][:, 0]
+        output: dict[str, Any] = {"start_logits": start, "end_logits": end, "best_span": spans}
         if span_start is not None and span_end is not None:
-            losses = map(cross_entropy, scores[:2], (span_start.squeeze(-1), span_end.squeeze(-1)))
-            output["loss"] = sum(losses)
+            output["loss"] = cross_entropy(start, span_start.squeeze(-1))
+            output["loss"] = output["loss"] + cross_entropy(end, span_end.squeeze(-1))
         if metadata is not None:
             output["id"] = [about["id"] for about in metadata]
             output["answer"] = [
@@ -132,12 +115,15 @@ class Bidaf(Model):
                 self.squad(output["answer"], [about["answers"] for about in metadata])
         return output
 
-    def score(self, question: TextFieldTensors, passage: TextFieldTensors) -> SpanScores:
+    def _score(
+        self, question: TextFieldTensors, passage: TextFieldTensors
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Returns the logits of start and end, and the mask of the passage."""
         q, p = self.text_embedder(question, passage)
         # Shapes: (batch, question length, h_dim) and (batch, passage length, h_dim)
         q_h, p_h = (text.extend(self._encode(self.encoder, text.x, text.mask)) for text in (q, p))
         # Shape: (batch, passage length, 4 * h_dim)
-        attended, attention = self.attention(p_h, q_h, p.mask, q.mask)
+        attended = self.attention(p_h, q_h, p.mask, q.mask)
         # Shape: (batch, passage length, x_dim)
         x = torch.relu(self.attended(attended))
         x = self.dropout(x + self._attend_to_itself(x, p.mask))
@@ -145,12 +131,7 @@ class Bidaf(Model):
         h_end = self.end_encoder(torch.cat([x, h_start], dim=-1), p.mask)
         logits = [layer(h).squeeze(-1) for layer, h in ((self.start, h_start), (self.end, h_end))]
         start, end = (each.masked_fill(~p.mask, min_value_of_dtype(each.dtype)) for each in logits)
-        return SpanScores(start, end, attention, p.mask)
-
-    def best_spans(self, scores: SpanScores, num_best: int = 1) -> BestSpans:
-        return best_spans(
-            scores.start_logits, scores.end_logits, scores.mask, self.max_answer_tokens, num_best
-        )
+        return start, end, p.mask
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         return {**self.squad.get_metric(reset), **self.text_embedder.mix_metrics()}
@@ -172,3 +153,40 @@ class Bidaf(Model):
         check_input(
             "end_encoder", self.end_encoder, x_dim, f"{source} with output of start_encoder"
         )
+
+
+def best_spans(
+    start_logits: torch.Tensor,
+    end_logits: torch.Tensor,
+    mask: torch.Tensor,
+    max_tokens: int,
+    num_best: int = 1,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """
+    Finds the most probable spans of passages. A span's probability is that of its start times that
+    of its end.
+
+    # Parameters
+
+    start_logits, end_logits, mask: Shape (batch, length); the logits are finite.
+    max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
+    num_best (default `1`): The number of spans to return for each passage; fewer if the padded
+        length allows no more.
+
+    # Returns
+
+    The indices of the first and the last token of each span, shape (batch, num_best, 2), the most
+    probable first, and the probabilities. If a passage has fewer spans, the last ones end in
+    padding, with probability 0.
+    """
+    starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
+    width = min(max_tokens, mask.size(1))
+    # Shape: (batch, length, width), the ends at each distance from a start
+    ends_from = pad(ends, (0, width - 1)).unfold(1, width, 1)
+    is_inside = pad(mask, (0, width - 1)).unfold(1, width, 1)
+    scores = (starts.unsqueeze(-1) + ends_from).masked_fill(
+        ~is_inside, min_value_of_dtype(starts.dtype)
+    )
+    scores, indices = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
+    start = indices.div(width, rounding_mode="floor")
+    return torch.stack([start, start + indices % width], dim=-1), scores.exp()

@@ -16,9 +16,8 @@ from elmo_tasks.modules.antecedent_choice import (
     clusters_of,
 )
 from elmo_tasks.modules.antecedent_scorer import AntecedentScorer, Mentions
-from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
-from elmo_tasks.modules.linear import use_products
+from elmo_tasks.modules.layers import check_input, use_products
 from elmo_tasks.modules.mention_spans import SpanRepresentation, candidate_spans, choose_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.label_fields import GENRES

@@ -1,5 +1,4 @@
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
@@ -9,20 +8,12 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from allennlp.nn import InitializerApplicator
 
 from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError
-from elmo_tasks.metrics.span_f1 import SpanF1
-from elmo_tasks.models.tagger import Tagger
-from elmo_tasks.modules.check_input import check_input
+from elmo_tasks.metrics.spans import SpanF1
+from elmo_tasks.models.bases import Tagger
 from elmo_tasks.modules.crf_paths import CrfPaths
+from elmo_tasks.modules.layers import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-from elmo_tasks.readers.entities import Entity, read_entities, split_tag
-
-
-class TagPath(NamedTuple):
-    """The tags of a sentence, their entities, and their probability among all allowed tags."""
-
-    tags: list[str]
-    entities: list[Entity]
-    probability: float
+from elmo_tasks.readers.entities import read_entities, split_tag
 
 
 @Model.register("elmo_crf_tagger")
@@ -97,7 +88,7 @@ class CrfTagger(Tagger):
         # Shape: (batch, length, tags)
         logits = self.tag_scores(self.dropout(text.extend(h)))
         # Shape: (batch, length)
-        best_tags = CrfPaths(self.crf, logits, text.mask).best().tags[:, 0]
+        best_tags = CrfPaths(self.crf, logits, text.mask).best()
         output = {"logits": logits, "mask": text.mask, "best_tags": best_tags}
         if metadata is not None:
             output["tokens"] = [sentence["tokens"] for sentence in metadata]
@@ -122,23 +113,6 @@ class CrfTagger(Tagger):
         paths = CrfPaths(self.crf, output_dict["logits"].double(), mask)
         confidences = paths.span_probabilities(best_tags, entities, self._is_inside())
         return {**output_dict, "tags": tags, "entities": entities, "confidences": confidences}
-
-    def best_paths(self, logits: torch.Tensor, k: int) -> list[TagPath]:
-        """
-        Returns the k most probable paths of a sentence, the best first; fewer if it has fewer. The
-        logits have the shape (length, tags), without padding.
-        """
-        logits = logits.to(self.crf.transitions.device, torch.double).unsqueeze(0)
-        paths = CrfPaths(self.crf, logits, logits.new_ones(logits.shape[:2], dtype=torch.bool))
-        best = paths.best(k)
-        # Shape: (k,)
-        log_probabilities = (best.scores - paths.log_partition().unsqueeze(1))[0]
-        names = self.names_of(best.tags[0], torch.ones_like(best.tags[0], dtype=torch.bool))
-        return [
-            TagPath(tags, read_entities(tags, "BIOUL"), math.exp(log_probability))
-            for tags, log_probability in zip(names, log_probabilities.tolist())
-            if log_probability > -math.inf
-        ]
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """Returns precision, recall and F1 of entities as conlleval computes them."""

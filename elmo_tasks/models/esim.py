@@ -10,9 +10,8 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from torch.nn.functional import pad
 
-from elmo_tasks.models.classifier import Classifier
-from elmo_tasks.modules.check_input import check_input
-from elmo_tasks.modules.linear import use_products
+from elmo_tasks.models.bases import Classifier
+from elmo_tasks.modules.layers import check_input, use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 
@@ -84,9 +83,7 @@ class Esim(Classifier):
 
         # Returns
 
-        The outputs of `Classifier.classified`; `premise_attention`, of shape (batch, premise
-        length, hypothesis length), whose last axis sums to 1; `hypothesis_attention`, of shape
-        (batch, hypothesis length, premise length), likewise; the fields of the metadata, if given.
+        The outputs of `Classifier.classified`; the fields of the metadata, if given.
         """
         texts = self.text_embedder(premise, hypothesis)
         masks = [text.mask for text in texts]
@@ -95,29 +92,19 @@ class Esim(Classifier):
         a, b = self._encode(texts)
         # Shape: (batch, premise length, hypothesis length)
         scores = self.attention(a, b)
-        premise_attention = _softmax_over(scores, masks[1])
-        # Shape: (batch, hypothesis length, premise length)
-        hypothesis_attention = _softmax_over(scores.transpose(1, 2), masks[0])
-        found = [weighted_sum(b, premise_attention), weighted_sum(a, hypothesis_attention)]
+        found = [
+            weighted_sum(b, _softmax_over(scores, masks[1])),
+            weighted_sum(a, _softmax_over(scores.transpose(1, 2), masks[0])),
+        ]
         # Shape: (batch, 4 * width of the composer)
         v = torch.cat(self._compose([a, b], found, masks), dim=-1)
         # Shape: (batch, classes)
         logits = self.classifier(self.dropout(v))
-        output = {
-            **self.classified(logits, label),
-            "premise_attention": premise_attention,
-            "hypothesis_attention": hypothesis_attention,
-        }
+        output = self.classified(logits, label)
         if metadata is not None:
             for name in ("premise_tokens", "hypothesis_tokens"):
                 output[name] = [pair[name] for pair in metadata]
         return output
-
-    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """
-        Adds what `Classifier` does, and cuts the padding off the attention if the words are known.
-        """
-        return {**super().make_output_human_readable(output_dict), **_cut(output_dict)}
 
     def _encode(self, texts: Sequence[EmbeddedText]) -> list[torch.Tensor]:
         dropped = [self.variational_dropout(text.x) for text in texts]
@@ -171,20 +158,6 @@ def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
     # Zeros at padding would be the largest scores if those of the tokens are far below zero.
     return masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)
-
-
-def _cut(output: dict[str, Any]) -> dict[str, list[torch.Tensor]]:
-    """Returns the attention of each pair without padding, or `{}` if there are no words."""
-    if "premise_tokens" not in output:
-        return {}
-    lengths = [
-        tuple(map(len, pair)) for pair in zip(output["premise_tokens"], output["hypothesis_tokens"])
-    ]
-    premise, hypothesis = output["premise_attention"], output["hypothesis_attention"]
-    return {
-        "premise_attention": [each[:p, :h] for each, (p, h) in zip(premise, lengths)],
-        "hypothesis_attention": [each[:h, :p] for each, (p, h) in zip(hypothesis, lengths)],
-    }
 
 
 def _encode_together(

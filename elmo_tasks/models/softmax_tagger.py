@@ -7,8 +7,8 @@ from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import CategoricalAccuracy
 
-from elmo_tasks.models.tagger import Tagger
-from elmo_tasks.modules.check_input import check_input
+from elmo_tasks.models.bases import Tagger
+from elmo_tasks.modules.layers import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 

@@ -10,10 +10,9 @@ from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import FBetaMultiLabelMeasure
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from elmo_tasks.models.classifier import Classifier
-from elmo_tasks.modules.check_input import check_input
+from elmo_tasks.models.bases import Classifier
 from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
-from elmo_tasks.modules.linear import use_products
+from elmo_tasks.modules.layers import check_input, use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.classify import SEVERAL
 

@@ -1,4 +1,3 @@
-from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
-from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
+from elmo_tasks.modules.text_embedder import ElmoBiLmEmbedder, ElmoTextEmbedder, EmbeddedText
 
 __all__ = ["ElmoBiLmEmbedder", "ElmoTextEmbedder", "EmbeddedText"]

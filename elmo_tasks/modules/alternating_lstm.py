@@ -8,8 +8,7 @@ from allennlp.modules.seq2seq_encoders import StackedAlternatingLstmSeq2SeqEncod
 from allennlp.nn.util import get_dropout_mask
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.kernels.packing import Packing
-from elmo_tasks.kernels.steps import Steps, mirror_of
+from elmo_tasks.kernels.packing import Packing, Steps, mirror_of
 from elmo_tasks.kernels.trained_product import step_product, summed_product, trained_product
 
 

@@ -7,8 +7,7 @@ from allennlp.nn.util import min_value_of_dtype
 from torch.autograd.function import once_differentiable
 
 from elmo_tasks.kernels.trained_product import product, summed_product
-from elmo_tasks.modules.check_input import check_input
-from elmo_tasks.modules.linear import use_products
+from elmo_tasks.modules.layers import check_input, use_products
 
 # The number of mentions whose antecedents are scored at a time.
 _BLOCK = 16

@@ -50,29 +50,20 @@ class BidirectionalAttention(torch.nn.Module):
 
     def forward(
         self, p: torch.Tensor, q: torch.Tensor, p_mask: torch.Tensor, q_mask: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    ) -> torch.Tensor:
         """
-        # Parameters
-
-        p, q: Shapes (batch, passage length, dim) and (batch, question length, dim).
-        p_mask, q_mask (`torch.BoolTensor`): Shapes (batch, passage length) and (batch, question
-            length).
-
-        # Returns
-
-        `torch.Tensor`: Shape (batch, passage length, 4 * dim).
-        `torch.Tensor`: The weights of c2q: shape (batch, passage length, question length).
+        Returns shape (batch, passage length, 4 * dim), for p and q of shapes (batch, passage
+        length, dim) and (batch, question length, dim) and masks of their tokens.
         """
         # Shape: (batch, passage length, question length)
         scores = self.score(p, q)
         scores = scores.masked_fill(~q_mask.unsqueeze(1), min_value_of_dtype(scores.dtype))
-        weights = torch.softmax(scores, dim=-1)
         # Shape: (batch, passage length, dim)
-        c2q = weights.bmm(q)
+        c2q = torch.softmax(scores, dim=-1).bmm(q)
         best = masked_softmax(scores.amax(dim=-1), p_mask, memory_efficient=True)
         # Shape: (batch, 1, dim)
         q2c = weighted_sum(p, best).unsqueeze(1)
-        return torch.cat([p, c2q, p * c2q, p * q2c], dim=-1), weights
+        return torch.cat([p, c2q, p * c2q, p * q2c], dim=-1)
 
 
 class SelfAttention(torch.nn.Module):

@@ -1,22 +1,10 @@
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from allennlp.modules import ConditionalRandomField
 
 from elmo_tasks.readers.entities import Entity
-
-
-class BestPaths(NamedTuple):
-    """
-    The k best paths of each sentence of a batch, the best first: tags of shape (batch, k, length),
-    arbitrary at padding, and scores of shape (batch, k), minus infinity where there are fewer
-    paths.
-    """
-
-    tags: torch.Tensor
-    scores: torch.Tensor
 
 
 class CrfPaths:
@@ -46,36 +34,25 @@ class CrfPaths:
         self._start, self._end = scores[num_tags, :num_tags], scores[:num_tags, num_tags + 1]
         self._logits, self._mask = logits.detach(), mask
 
-    def best(self, k: int = 1) -> BestPaths:
+    def best(self) -> torch.Tensor:
         """
-        Finds the k best paths of each sentence with Viterbi's algorithm. Each step keeps the k best
-        paths that end in each tag.
+        Finds the best path of each sentence with Viterbi's algorithm: shape (batch, length), with
+        the last tag repeated at padding.
         """
-        batch_size, length, num_tags = self._logits.shape
-        # The scores of the k best paths that end in each tag. Shape: (batch, k, tags)
-        scores = self._logits.new_full((batch_size, k, num_tags), -torch.inf)
-        scores[:, 0] = self._logits[:, 0] + self._start
-        # For each step and each path, the index of the path that it extends: rank * num_tags + tag.
+        # The score of the best path that ends in each tag. Shape: (batch, tags)
+        scores = self._logits[:, 0] + self._start
+        # For each step and each tag, the best tag before it.
         origins = []
-        stay = torch.arange(k * num_tags, device=scores.device).view(k, num_tags)
-        for step in range(1, length):
-            # Shape: (batch, k * tags, tags)
-            longer = (scores.unsqueeze(-1) + self._transitions).flatten(1, 2)
-            best, origin = longer.topk(k, dim=1)
-            live = self._mask[:, step, None, None]
-            scores = torch.where(live, best + self._logits[:, step, None], scores)
-            origins.append(torch.where(live, origin, stay).flatten(1))
-        # Shape: (batch, k)
-        scores, indices = (scores + self._end).flatten(1).topk(k, dim=1)
-        tags = [indices % num_tags]
+        own = torch.arange(scores.size(1), device=scores.device)
+        for step in range(1, self._logits.size(1)):
+            best, origin = (scores.unsqueeze(-1) + self._transitions).max(dim=1)
+            live = self._mask[:, step, None]
+            scores = torch.where(live, best + self._logits[:, step], scores)
+            origins.append(torch.where(live, origin, own))
+        tags = [(scores + self._end).argmax(dim=1, keepdim=True)]
         for origin in reversed(origins):
-            indices = origin.gather(1, indices)
-            tags.append(indices % num_tags)
-        return BestPaths(torch.stack(tags[::-1], dim=-1), scores)
-
-    def log_partition(self) -> torch.Tensor:
-        """Computes the log-sum-exp of the scores of all paths: shape (batch,)."""
-        return self._log_sum_of_paths(self._sums_before()[:, -1])
+            tags.append(origin.gather(1, tags[-1]))
+        return torch.cat(tags[::-1], dim=1)
 
     def span_probabilities(
         self, tags: torch.Tensor, spans: Sequence[Sequence[Entity]], inside: torch.Tensor
@@ -96,7 +73,7 @@ class CrfPaths:
         path = (_pick(self._logits, tags) + steps).cumsum(dim=1)
         starts = (_pick(before, tags) - path).tolist()
         ends = (_pick(after, tags) + path).tolist()
-        totals = self._log_sum_of_paths(before[:, -1]).tolist()
+        totals = (before[:, -1] + self._end).logsumexp(dim=1).tolist()
         return [
             [
                 min(1.0, math.exp(starts[row][start] + ends[row][end - 1] - total))
@@ -104,9 +81,6 @@ class CrfPaths:
             ]
             for row, (entities, total) in enumerate(zip(spans, totals))
         ]
-
-    def _log_sum_of_paths(self, last: torch.Tensor) -> torch.Tensor:
-        return (last + self._end).logsumexp(dim=1)
 
     def _sums_before(self) -> torch.Tensor:
         """

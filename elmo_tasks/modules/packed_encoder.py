@@ -6,10 +6,8 @@ from allennlp.modules import Seq2SeqEncoder
 from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder, LstmSeq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.kernels.gru_step import gru_gradient, gru_step
-from elmo_tasks.kernels.lstm_step import step, step_gradient
-from elmo_tasks.kernels.packing import Packing
-from elmo_tasks.kernels.steps import Steps, mirror_of
+from elmo_tasks.kernels.packing import Packing, Steps, mirror_of
+from elmo_tasks.kernels.steps import gru_gradient, gru_step, step, step_gradient
 from elmo_tasks.kernels.trained_product import step_product, summed, summed_product, trained_product
 
 

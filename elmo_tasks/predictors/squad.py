@@ -6,8 +6,7 @@ from allennlp.data import Instance
 from allennlp.data.fields import IndexField
 from allennlp.predictors import Predictor
 
-from elmo_tasks.models.bidaf import Bidaf
-from elmo_tasks.modules.spans import best_spans
+from elmo_tasks.models.bidaf import Bidaf, best_spans
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 

@@ -11,7 +11,7 @@ import torch
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import word_char_ids
-from elmo_tasks.bilm.lstm_stack import LstmStack
+from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 

@@ -15,7 +15,6 @@ from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import FrozenBiLm
-from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights, put_back_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.processes import num_cores, rank
@@ -140,7 +139,7 @@ class ElmoTrainer(GradientDescentTrainer):
             return None
         state = checkpoint.model_state
         for prefix, bilm in self._frozen_bilms():
-            state = leave_out_weights(state, prefix, bilm.weights(), bilm.fingerprint())
+            state = bilm.leave_out_weights(state, prefix)
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
@@ -203,7 +202,7 @@ class ElmoTrainer(GradientDescentTrainer):
             state = util.read_state_dict(self._best_path(), cuda_device=-1)
             whole = state
             for prefix, bilm in self._frozen_bilms():
-                whole = put_back_weights(whole, prefix, bilm.weights(), bilm.fingerprints())
+                whole = bilm.put_back_weights(whole, prefix)
             if whole is not state:
                 with atomic_write(self._best_path()) as aside:
                     torch.save(whole, aside)

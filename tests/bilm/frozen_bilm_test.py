@@ -1,11 +1,13 @@
 import copy
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
+from elmo_tasks.bilm.frozen_bilm import FINGERPRINT
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -68,3 +70,25 @@ def test_a_copy_after_use_computes_the_same_and_goes_its_own_way(
 
     assert torch.equal(bilm(ids).layers, expected)
     assert not torch.allclose(other(ids).layers, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [None, "bfloat16"])
+def test_the_weights_of_the_same_fingerprint_are_put_back_and_metadata_kept(
+    dtype: str | None,
+) -> None:
+    bilm = bilm_after_use()
+    model = torch.nn.Sequential(bilm, torch.nn.Linear(2, 1))
+    state = model.state_dict()
+
+    short = bilm.leave_out_weights(state, "0.")
+    whole = FrozenBiLm.of(bilm, dtype=dtype).put_back_weights(short, "0.")
+
+    assert short.keys() == {f"0.{FINGERPRINT}", "1.weight", "1.bias"}
+    torch.testing.assert_close(dict(whole), dict(state), rtol=0, atol=0)
+    assert short._metadata == whole._metadata == state._metadata  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("fingerprint", [torch.ones(3), torch.tensor(1), 7, "x"])
+def test_a_fingerprint_of_another_kind_is_refused(fingerprint: Any) -> None:
+    with pytest.raises(ValueError, match="has other weights"):
+        bilm_after_use().put_back_weights({f"bilm.{FINGERPRINT}": fingerprint}, "bilm.")

@@ -8,7 +8,7 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
 from elmo_tasks.commands.options import BILMS, MODELS, add_count, add_shared, device_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.pretrained import MODELS as TRAINED
-from elmo_tasks.kernels.dtypes import DTYPES
+from elmo_tasks.kernels.frozen_product import DTYPES
 
 
 def test_the_help_names_every_bilm_and_model_and_dtype() -> None:

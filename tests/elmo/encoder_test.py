@@ -11,7 +11,6 @@ from allennlp.data import Token
 import elmo_tasks.elmo.sentence_layers
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
@@ -198,15 +197,11 @@ def test_sentences_of_another_form_are_refused(
 # BiLMs and mixes.
 
 
-def test_a_bilm_is_given_by_its_name_or_by_its_files() -> None:
-    base = ElmoEncoder.from_pretrained("base")
-    weights = Path(KNOWN_BILMS["base"])
-
-    by_files = ElmoEncoder.from_pretrained((weights.with_name("options.json"), weights))
+def test_the_bilm_is_base_by_default() -> None:
+    base, default = ElmoEncoder.from_pretrained("base"), ElmoEncoder.from_pretrained()
 
     assert base(TEXT)["elmo"].shape == (5, 6, 256)
-    assert_alike(by_files(TEXT), base(TEXT))
-    assert_alike(ElmoEncoder.from_pretrained()(TEXT), base(TEXT))
+    assert default.bilm.fingerprint() == base.bilm.fingerprint()
 
 
 def test_anything_with_a_bilm_is_given_to_from_pretrained(tmp_path: Path, bilm: BiLm) -> None:

@@ -1,8 +1,6 @@
 """Makes biLMs with a store, and counts what they compute."""
 
 import json
-import os
-import sqlite3
 from typing import Any
 
 import torch
@@ -48,10 +46,3 @@ def computed_by(bilm: BiLm) -> list[int]:
 
     bilm.computed_layers = count  # type: ignore[method-assign]
     return counts
-
-
-def num_entries(path: str | os.PathLike) -> int:
-    """Returns the number of sentences whose layers are in the store at a path."""
-    with sqlite3.connect(os.path.join(path, "layers.sqlite")) as file:
-        (num,) = file.execute("SELECT count(*) FROM layers WHERE length(key) = 32").fetchone()
-    return num

@@ -261,7 +261,7 @@ def test_bfloat16_is_close_to_float32_in_training_and_not_used_at_evaluation(
 def test_training_in_auto_is_in_the_dtype_that_the_device_has_units_for(
     units: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("elmo_tasks.kernels.dtypes.has_bfloat16", lambda _: units)
+    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.has_bfloat16", lambda _: units)
     losses = {}
     for dtype in ("auto", "float32", "bfloat16"):
         model = make_model(tmp_path, dtype=dtype).train()

@@ -39,9 +39,7 @@ def test_loss_is_the_sum_of_the_losses_of_the_sentences(built: Built) -> None:
     torch.testing.assert_close(together, torch.stack(losses).sum())
 
 
-def test_the_loss_is_over_all_sequences_and_an_answer_over_those_of_the_scheme(
-    built: Built,
-) -> None:
+def test_the_loss_is_over_all_sequences(built: Built) -> None:
     instance = built.reader.text_to_instance([Token("Oslo"), Token("won")], ["U-LOC", "O"])
     built.reader.apply_token_indexers(instance)
 
@@ -50,13 +48,10 @@ def test_the_loss_is_over_all_sequences_and_an_answer_over_those_of_the_scheme(
         # Shape: (tags, tags)
         scores = output["logits"][0, 0].unsqueeze(1) + built.model.crf.transitions
         scores = scores + output["logits"][0, 1]
-    paths = built.model.best_paths(output["logits"][0], 1000)
 
     tags = [built.model.vocab.get_token_index(tag, "labels") for tag in ("U-LOC", "O")]
     expected = scores.flatten().logsumexp(dim=0) - scores[tags[0], tags[1]]
     torch.testing.assert_close(output["loss"], expected)
-    assert len(paths) < scores.numel()
-    assert sum(path.probability for path in paths) == pytest.approx(1)
 
 
 def test_dropout_drops_the_same_of_every_token(built: Built) -> None:

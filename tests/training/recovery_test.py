@@ -20,9 +20,8 @@ from allennlp.training.metrics import (
 )
 
 from elmo_tasks.metrics.coref import CorefMetric
-from elmo_tasks.metrics.span_f1 import SpanF1
+from elmo_tasks.metrics.spans import SpanF1, SrlMetric
 from elmo_tasks.metrics.squad import SquadMetric
-from elmo_tasks.metrics.srl import SrlMetric
 from elmo_tasks.training.recovery import (
     get_metric_states,
     get_random_state,

@@ -154,9 +154,9 @@ def test_training_may_be_recovered_with_products_in_another_dtype(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = config("{ bilm_dtype: 'auto' }")
-    monkeypatch.setattr("elmo_tasks.kernels.dtypes.has_bfloat16", lambda _: True)
+    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.has_bfloat16", lambda _: True)
     train_and_kill(params, tmp_path / "model", monkeypatch)
-    monkeypatch.setattr("elmo_tasks.kernels.dtypes.has_bfloat16", lambda _: False)
+    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.has_bfloat16", lambda _: False)
 
     model = train(params, tmp_path / "model", recover=True)
 

@@ -1,19 +1,21 @@
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
 import torch
 
-from elmo_tasks.bilm.layer_source import LayerSource
+from elmo_tasks.bilm.frozen_bilm import LayerSource
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.elmo.store.database import LayerDatabase
-from elmo_tasks.elmo.store.entries import decode, encode, entry_bytes, key_in, own_key
 
 STORED_DTYPES = ("float16", "float32")
+
+# If start states differ by at most this, their layers differ by less than 1e-5.
+_SAME_START = 5e-6
 
 Array = numpy.ndarray
 
@@ -76,9 +78,15 @@ class LayerStore:
         """
         begin = self._begin(source)
         sentences = _sentences(char_ids)
-        keys = _keys(begin, sentences)
+        keys = [begin + hash_bytes(ids.tobytes()) for ids in sentences]
         lengths = dict(zip(keys, map(len, sentences)))
-        found = self._find(self._sizes(source, {k: n for k, n in lengths.items() if n}))
+        found = self._find(
+            {
+                key: entry_bytes(source.num_layers, length, source.dim, self.dtype)
+                for key, length in lengths.items()
+                if length
+            }
+        )
         # For each missing sentence, the first row that has it.
         missing = {
             key: row
@@ -108,12 +116,6 @@ class LayerStore:
                 database = self._database
                 self._begins[own] = key_in(database, source, self.dtype) if database else own
             return self._begins[own]
-
-    def _sizes(self, source: LayerSource, lengths: Mapping[bytes, int]) -> dict[bytes, int]:
-        return {
-            key: entry_bytes(source.num_layers, length, source.dim, self.dtype)
-            for key, length in lengths.items()
-        }
 
     def _find(self, sizes: Mapping[bytes, int]) -> dict[bytes, Array]:
         with self._locked():
@@ -164,5 +166,60 @@ def _sentences(char_ids: torch.Tensor) -> list[Array]:
     return [row[:length] for row, length in zip(ids, (ids > 0).any(axis=2).sum(axis=1))]
 
 
-def _keys(begin: bytes, sentences: Iterable[Array]) -> list[bytes]:
-    return [begin + hash_bytes(ids.tobytes()) for ids in sentences]
+def encode(layers: torch.Tensor, dtype: str) -> Array:
+    """
+    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU. It
+    has only one half of layer 0, because both are equal. Raises `ConfigurationError` if a value is
+    too large for the dtype, or not finite.
+    """
+    rounded = layers.to(getattr(torch, dtype)).numpy()
+    if not numpy.isfinite(rounded).all():
+        raise ConfigurationError(
+            f"a layer of the biLM has a value beyond {dtype}, the dtype of its store"
+        )
+    half = rounded.shape[2] // 2
+    # Shape: ((2 * num_layers - 1) * length, dim / 2)
+    rows = numpy.concatenate([rounded[0, :, :half], rounded[1:].reshape(-1, half)])
+    return rows.ravel().view(numpy.uint8)
+
+
+def decode(entry: Array, dtype: str, layers: Array) -> None:
+    """Writes an entry into layers of shape (num_layers, length, dim)."""
+    _, length, dim = layers.shape
+    rows = entry.view(dtype).reshape(-1, dim // 2)
+    layers[0, :, : dim // 2] = rows[:length]
+    layers[0, :, dim // 2 :] = rows[:length]
+    layers[1:] = rows[length:].reshape(-1, length, dim)
+
+
+def entry_bytes(num_layers: int, length: int, dim: int, dtype: str) -> int:
+    """Returns the size of an entry."""
+    return length * (2 * num_layers - 1) * (dim // 2) * numpy.dtype(dtype).itemsize
+
+
+def own_key(source: LayerSource, dtype: str) -> bytes:
+    """Returns a hash of a biLM, the numbers of its start state, and the dtype of its entries."""
+    return hash_bytes(_weights(source, dtype) + source.start.tobytes())
+
+
+def key_in(database: LayerDatabase, source: LayerSource, dtype: str) -> bytes:
+    """
+    Returns the bytes with which a database begins the keys of a biLM's entries, and keeps the
+    biLM's start state. The last bits of a start state differ between machines: if start states
+    differ only by rounding, the key of the first one is used.
+    """
+    weights = _weights(source, dtype)
+    for key in (weights, own_key(source, dtype)):
+        kept = database.get({key: None}).get(key)
+        if kept is None:
+            database.put({key: source.start.tobytes()})
+            kept = database.get({key: None}).get(key)
+        if kept is not None:
+            start = numpy.frombuffer(kept, source.start.dtype)
+            if numpy.allclose(start, source.start, rtol=0, atol=_SAME_START):
+                return hash_bytes(weights + start.tobytes())
+    return own_key(source, dtype)
+
+
+def _weights(source: LayerSource, dtype: str) -> bytes:
+    return hash_bytes(dtype.encode() + source.fingerprint)

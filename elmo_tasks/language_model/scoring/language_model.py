@@ -8,7 +8,7 @@ from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.tokens import Sentence, tokenize
+from elmo_tasks.elmo.sentence_layers import Sentence, tokenize
 from elmo_tasks.language_model.scoring.scorer import Engine, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import SOFTMAX_FILE, UNKNOWN_CLASS, Softmax, read_softmax

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.store.entries import encode
-from elmo_tasks.elmo.store.layer_store import LayerStore
+from elmo_tasks.elmo.store.layer_store import LayerStore, encode
 from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.reference_bilm import make_options, random_files
 from tests.helpers.stored_bilms import change, computed_by, fixture_bilm, moved

@@ -3,7 +3,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from allennlp.common.util import is_distributed
-from allennlp.training.metrics import Metric
+from allennlp.training.metrics import Metric, SpanBasedF1Measure
 
 # A role and the span `tokens[start:end]`.
 Span = tuple[str, int, int]
@@ -93,3 +93,34 @@ def summed_counts(counts: Counter[str]) -> Counter[str]:
     every: list[Counter[str]] = [Counter()] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(every, counts)
     return sum(every, Counter())
+
+
+@Metric.register("elmo_span_f1")
+class SpanF1(SpanBasedF1Measure):
+    """
+    AllenNLP's `span_f1`, but it also works with several processes, and counts their spans together.
+    AllenNLP's own class refuses several processes.
+
+    Registered as a `Metric` with name "elmo_span_f1". It has the parameters of `span_f1`.
+    """
+
+    def get_metric(self, reset: bool = False) -> dict[str, float]:
+        """
+        Returns `precision-TYPE`, `recall-TYPE` and `f1-measure-TYPE` over the spans of all
+        processes, for each type that occurred and for `overall`.
+        """
+        if not is_distributed():
+            return super().get_metric(reset)
+        counts = [
+            summed_counts(Counter(own))
+            for own in (self._true_positives, self._false_positives, self._false_negatives)
+        ]
+        if reset:
+            self.reset()
+        metrics = {}
+        for name in [*sorted(set().union(*counts)), "overall"]:
+            of_name = [every.total() if name == "overall" else every[name] for every in counts]
+            scores = self._compute_metrics(*of_name)
+            for kind, score in zip(("precision", "recall", "f1-measure"), scores):
+                metrics[f"{kind}-{name}"] = score
+        return metrics

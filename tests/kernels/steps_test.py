@@ -7,27 +7,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.kernels import lstm_step
+from elmo_tasks.kernels import steps
 from elmo_tasks.kernels.compiled import kernels
-from elmo_tasks.kernels.lstm_step import step, step_gradient
+from elmo_tasks.kernels.steps import step, step_gradient
 
 CLIPS = st.sampled_from([math.inf, 3.0, 0.5, 0.05])
 # Widths around those of the CPU's vectors, and no rows at all.
 WIDTHS = st.sampled_from([1, 7, 8, 15, 16, 17, 32, 33, 64, 100])
 
 
-def native_or_skip() -> None:
-    if kernels("cpu", torch.float32) is None:
-        pytest.skip("the kernels are switched off or were not compiled")
-
-
 @pytest.fixture(params=["native", "pytorch"])
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Runs a test with the compiled functions and with PyTorch's operators."""
-    if request.param == "native":
-        native_or_skip()
-    else:
-        monkeypatch.setattr(lstm_step, "kernels", lambda *_: None)
+    if request.param == "pytorch":
+        monkeypatch.setattr(steps, "kernels", lambda *_: None)
+    elif kernels("cpu", torch.float32) is None:
+        pytest.skip("the kernels are switched off or were not compiled")
     yield request.param
 
 

@@ -1,4 +1,7 @@
+from typing import Any
+
 import torch
+from allennlp.common.checks import check_dimensions_match
 from allennlp.modules import FeedForward
 from allennlp.nn import Initializer
 
@@ -42,3 +45,8 @@ class TruncatedNormal(Initializer):
 
     def __call__(self, tensor: torch.Tensor, **kwargs) -> None:
         torch.nn.init.trunc_normal_(tensor, std=self.std, a=-2 * self.std, b=2 * self.std)
+
+
+def check_input(name: str, module: Any, width: int, source: str) -> None:
+    """Raises `ConfigurationError` unless a module's input has `width`, the width of `source`."""
+    check_dimensions_match(width, module.get_input_dim(), source, f"input of {name}")

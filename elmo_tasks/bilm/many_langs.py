@@ -1,6 +1,6 @@
 """
-Reads the biLMs of ELMoForManyLangs (Che et al. 2018): a folder with `config.json`, `char.dic`,
-`word.dic`, `encoder.pkl` and `token_embedder.pkl`.
+The biLMs of ELMoForManyLangs (Che et al. 2018): their layer of tokens, and their files, a folder
+with `config.json`, `char.dic`, `word.dic`, `encoder.pkl` and `token_embedder.pkl`.
 """
 
 import os
@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn.functional import embedding, linear
 
+from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.lexicon import UNKNOWN_WORD
-from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
+from elmo_tasks.bilm.lexicon import UNKNOWN_WORD, Lexicon, words_of
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
@@ -48,6 +49,54 @@ _CHAR_CNN = ("activation", "filters", "n_highway", "max_characters_per_token")
 
 # Our names for the entries that ELMoForManyLangs names differently.
 _NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN_WORD}
+
+# ELMoForManyLangs swaps the marks of words: a word begins with `<eow>` and ends with `<bow>`.
+BEGIN_WORD, END_WORD, PADDING = b"<eow>", b"<bow>", b"<pad>"
+
+_BOUNDARIES = (BEGIN_TOKEN.encode(), END_TOKEN.encode())
+
+
+class ManyLangsTokens(torch.nn.Module):
+    """
+    Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over listed
+    characters, and a vector for each word of a vocabulary. A projection joins the two. Words and
+    characters that are not listed count as `<UNK>`.
+    """
+
+    def __init__(self, options: BiLmOptions) -> None:
+        super().__init__()
+        self.words = Lexicon(options.num_words)
+        # The last character is the padding.
+        self.characters = Lexicon(options.num_listed)
+        self.word_embedding = torch.nn.Parameter(torch.zeros(options.num_words, options.word_dim))
+        # The part of the projection that takes the vector of the word.
+        self.word_projection = torch.nn.Parameter(
+            torch.zeros(options.projection_dim, options.word_dim)
+        )
+        self.char_cnn = CharCnn(options)
+
+    @property
+    def embedding(self) -> torch.Tensor:
+        return self.char_cnn.embedding
+
+    def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Returns x^LM of shape (tokens, projection_dim) for char ids of shape (tokens, 50)."""
+        words = words_of(char_ids)
+        x = self.char_cnn(self._characters(words).to(char_ids.device))
+        rows = self.words.rows(words).to(char_ids.device)
+        return x + linear(embedding(rows, self.word_embedding), self.word_projection)
+
+    def _characters(self, words: list[bytes]) -> torch.Tensor:
+        """Returns the ids of the listed characters of words, padded: shape (tokens, 50)."""
+        width = self.char_cnn.max_characters
+        entries: list[bytes] = []
+        for word in words:
+            characters = [each.encode() for each in word.decode("utf-8", "ignore")]
+            inner = [word] if word in _BOUNDARIES else characters[: width - 2]
+            marked = [BEGIN_WORD, *inner, END_WORD]
+            entries += marked + [PADDING] * (width - len(marked))
+        # Row 0 of the CNN's embedding is for the padding of a batch.
+        return self.characters.rows(entries).view(len(words), width) + 1
 
 
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@ import torch
 from allennlp.modules import FeedForward
 from allennlp.nn import Activation, Initializer
 
-from elmo_tasks.modules.linear import Linear, use_products
+from elmo_tasks.modules.layers import Linear, use_products
 from tests.helpers.gradients import results
 
 

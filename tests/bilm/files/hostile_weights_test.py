@@ -2,13 +2,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy
 import pytest
 
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.hdf5 import items_of
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.hostile_weights import KINDS, hostile_files
 from tests.helpers.reference_bilm import make_options, random_files
@@ -63,18 +60,3 @@ def test_a_pipe_and_a_device_are_refused(tmp_path: Path) -> None:
         for pair in ((place, files[1]), (files[0], place)):
             with pytest.raises(ConfigurationError, match=f"{place} is not a file, but a {kind}"):
                 make_bilm(*pair)
-
-
-def test_items_are_listed_without_following_links(tmp_path: Path) -> None:
-    path = tmp_path / "file.hdf5"
-    with h5py.File(path, "w") as file:
-        file["a/b"] = numpy.zeros(2)
-        file["a/link"] = h5py.SoftLink("/a")
-        file["other"] = h5py.ExternalLink("nowhere.hdf5", "/")
-        file.create_group("empty")
-
-    with h5py.File(path) as file:
-        items = items_of(file)
-        assert list(items) == ["a/b", "a/link", "other"]
-        assert isinstance(items["a/b"], h5py.Dataset)
-        assert items["a/link"] is items["other"] is None
