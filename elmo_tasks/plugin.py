@@ -26,7 +26,7 @@ REGISTERING = {
     "metrics": "coref squad srl",
     "models": "bcn bidaf coref_resolver crf_tagger esim softmax_tagger srl_tagger text_classifier",
     "modules": "alternating_lstm character_cnn linear packed_encoder token_embedder word_vectors",
-    "predictors": "classify coref evaluator label_predictor language_model ner squad srl tag",
+    "predictors": "coref evaluator label_predictor language_model squad srl tag",
     "readers": "classify coref fraction indexers sentences snli squad srl sst tag tokenizers",
     "training": "checkpointer moving_average optimizers report trainer",
 }

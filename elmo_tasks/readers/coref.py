@@ -11,7 +11,7 @@ from allennlp.data.tokenizers import Token
 from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.coref_file import Span, read_coref
-from elmo_tasks.readers.label_fields import GenreField
+from elmo_tasks.readers.fields import GenreField
 from elmo_tasks.readers.text_reader import DocumentField, TextReader
 
 

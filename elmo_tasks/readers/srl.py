@@ -12,8 +12,7 @@ from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, write_tags
-from elmo_tasks.readers.label_fields import TagsField
-from elmo_tasks.readers.predicate_field import PredicateField
+from elmo_tasks.readers.fields import PredicateField, TagsField
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 

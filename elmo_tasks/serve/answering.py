@@ -1,5 +1,4 @@
 import asyncio
-import time
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -25,10 +24,7 @@ class Limits(NamedTuple):
 
 
 class Answering:
-    """
-    Answers requests by one `Worker`, within the limits of the server. The header `Server-Timing` of
-    an answer has its milliseconds.
-    """
+    """Answers requests by one `Worker`, within the limits of the server."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -44,18 +40,14 @@ class Answering:
     async def _answered(self, request: Request, predict: Predict) -> Response:
         inputs = self._inputs(await self._body(request))
         several = inputs if isinstance(inputs, list) else [inputs]
-        start = time.perf_counter()
         try:
             answers = await self._worker.answer(predict, several, request.is_disconnected)
-            response: Response = JSONResponse(answers if several is inputs else answers[0])
+            return JSONResponse(answers if several is inputs else answers[0])
         except ValueError as error:
             raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
         except asyncio.QueueFull as error:
             reason = "the server has too many requests to answer already; try again"
             raise HTTPException(503, reason, {"retry-after": "1"}) from error
-        milliseconds = 1000 * (time.perf_counter() - start)
-        response.headers["server-timing"] = f"answer;dur={milliseconds:.1f}"
-        return response
 
     def _inputs(self, body: bytes) -> Any:
         """Returns the JSON of a body, which may have at most `max_words` words."""

@@ -3,6 +3,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from allennlp.common.util import JsonDict
+from allennlp.models import Archive
+from allennlp.predictors import Predictor
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -11,19 +14,39 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.analysis.mix import mixes_of
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.saliency import saliency
+from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.answering import Answering, Limits
 from elmo_tasks.serve.middleware import OwnPageOnly
-from elmo_tasks.serve.senses import SENSES, senses
-from elmo_tasks.serve.served_model import ServedModel, describe
-from elmo_tasks.serve.tools import LAYERS, WORDS, Tool, layer_cosines, word_bits
+from elmo_tasks.serve.tools import LAYERS, SENSES, WORDS, Tool, layer_cosines, senses, word_bits
 from elmo_tasks.serve.worker import Predict
 
 STATIC = Path(__file__).parent / "static"
+
+
+class ServedModel:
+    """A model of the server and its name in addresses."""
+
+    def __init__(self, name: str, archive: Archive) -> None:
+        self.name = name
+        self.model = archive.model
+        self.predictor = Predictor.from_archive(archive)
+        task: Task | None = getattr(self.predictor, "task", None)
+        self.task = task or Task(name, name, "Answers inputs in JSON.")
+
+    def describe(self) -> JsonDict:
+        """Returns what `GET /models` says of the model."""
+        return {
+            "name": self.name,
+            "class": type(self.model).__name__,
+            "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
+            "mixes": mixes_of(self.model),
+            **describe(self.task, getattr(self.predictor, "input_names", ())),
+        }
 
 
 def make_app(
@@ -88,12 +111,7 @@ def make_app(
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        path, reason = request.url.path, error.detail
-        if error.status_code == 405:
-            reason = f"{path} does not take {request.method}"
-        elif error.status_code == 404:
-            reason = f"there is nothing at {path[:200]}{nearest_or_all(path[:200], list(answers))}"
-        return JSONResponse({"error": reason}, error.status_code, error.headers)
+        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
     return Starlette(
         routes=[
@@ -117,3 +135,9 @@ async def _failed(request: Request, error: Exception) -> Response:
     # Starlette raises the error once more after this answer, so that uvicorn logs it.
     reason = f"the server failed at this request ({type(error).__name__}); its log says more"
     return JSONResponse({"error": reason}, 500)
+
+
+def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
+    """Returns what `GET /models` says of a task whose inputs have these fields."""
+    shown = ("title", "about", "examples", "drawing", "legend", "explained")
+    return {"task": task.name, "fields": fields, **{name: getattr(task, name) for name in shown}}

@@ -12,9 +12,8 @@ from elmo_tasks.spacy.components import (
     TaggerComponent,
     TextcatComponent,
 )
-from elmo_tasks.spacy.elmo import ElmoComponent
+from elmo_tasks.spacy.elmo import ElmoComponent, use_elmo
 from elmo_tasks.spacy.tok2vec import tok2vec
-from elmo_tasks.spacy.vectors import use_elmo
 
 __all__ = [
     "CoreferenceComponent",

@@ -3,8 +3,8 @@ from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.coref import CorefReader
+from elmo_tasks.readers.fields import GENRES, UNKNOWN_LABEL
 from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.label_fields import GENRES, UNKNOWN_LABEL
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers.reading import words
 

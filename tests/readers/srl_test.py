@@ -4,9 +4,8 @@ import pytest
 from allennlp.data import Batch, Instance, Token, Vocabulary
 
 from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.fields import UNKNOWN_LABEL, PredicateWords
 from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
-from elmo_tasks.readers.predicate_field import PredicateWords
 from elmo_tasks.readers.srl import Predicate, SrlReader, SrlSentence, read_srl
 from tests.helpers.reading import words, written
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from elmo_tasks.serve import server
-from elmo_tasks.serve.served_model import ServedModel
+from elmo_tasks.serve.app import ServedModel
 from tests.helpers.served import app_of
 from tests.serve.limits_test import LIMITS, Held, until
 
