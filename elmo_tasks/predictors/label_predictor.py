@@ -143,8 +143,6 @@ class ClassifyPredictor(LabelPredictor):
         else:
             check_texts(json_dict, self.input_names)
             texts = [cut.of_text(json_dict[name]) for name in self.input_names]
-        if not all(texts):
-            raise ValueError("there is no word in the text")
         return self._dataset_reader.text_to_instance(texts)
 
     def predictions_to_labeled_instances(

@@ -16,9 +16,14 @@ from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 # The index of a label that the training data lacks. No model predicts it.
 UNKNOWN_LABEL = -1
 
-# The namespace of genres. AllenNLP adds no tokens for padding and unknown words to a namespace
-# whose name ends in "labels".
+# The namespaces of genres and of words. AllenNLP adds no tokens for padding and unknown words to a
+# namespace whose name ends in "labels".
 GENRES = "genre_labels"
+_PREDICATES = "predicate_labels"
+_OTHERS = "no_predicate_labels"
+
+# How many last letters decide about a word that the training data lacks.
+_ENDING = 3
 
 
 class KnownLabelField(LabelField):
@@ -50,9 +55,6 @@ class KnownLabelsField(MultiLabelField):
     def index(self, vocab: Vocabulary) -> None:
         _check_known(vocab, self._label_namespace, map(str, self.labels), self.origin)
         super().index(vocab)
-
-    def empty_field(self) -> "KnownLabelsField":
-        return KnownLabelsField([], self._label_namespace, "")
 
 
 class GenreField(LabelField):
@@ -111,15 +113,11 @@ class TagsField(SequenceLabelField):
                 counts[tag_of(each, type_)] += 1
 
     def index(self, vocab: Vocabulary) -> None:
+        if self.origin is not None:
+            file, first = self.origin
+            for line, tag in enumerate(self.labels, start=first):
+                _check_known(vocab, self._label_namespace, [tag], f"{file}:{line}: ")
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
-        for index, tag in enumerate(self.labels):
-            if tag not in known and self.scheme is not None and self.origin is not None:
-                types = sorted({split_tag(each)[1] for each in known} - {""})
-                raise ValueError(
-                    f"{self.origin[0]}:{self.origin[1] + index}: the model does not know the tag "
-                    f"{tag}; it was trained on {self.scheme} tags of the types "
-                    f"{', '.join(types) or '(none)'}"
-                )
         self._indexed_labels = [known.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
 
 
@@ -131,14 +129,6 @@ def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origi
                 f"{origin}the model does not know the label {label!r}; it was trained on "
                 f"{listed(sorted(known))}"
             )
-
-
-# AllenNLP adds no tokens for padding and unknown words to a namespace whose name ends in "labels".
-_PREDICATES = "predicate_labels"
-_OTHERS = "no_predicate_labels"
-
-# How many last letters decide about a word that the training data lacks.
-_ENDING = 3
 
 
 class PredicateField(IndexField):

@@ -127,9 +127,8 @@ def read_srl(
 
     # Raises
 
-    `ValueError`: There is no sentence or no predicate, the lines of a sentence differ in their
-        number of columns, a sentence has more or fewer columns of roles than predicates, or
-        brackets are unbalanced or overlap. The message names file and line.
+    `ValueError`, with file and line: There is no sentence or no predicate, the numbers of columns
+        or of predicates do not fit, or brackets are unbalanced or overlap.
     """
     num_sentences = num_predicates = 0
     for record in read_records(file_path, "columns", columns):

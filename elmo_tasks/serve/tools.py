@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 import torch
@@ -77,13 +77,6 @@ SENSES = Task(
 
 # Cuts raw text into tokens.
 Tokenize = Callable[[str], list[Token]]
-
-
-class Tool(NamedTuple):
-    """A tab of the biLM, and the function that answers an input of it."""
-
-    task: Task
-    answer: Callable[[Any], dict[str, Any]]
 
 
 def layer_cosines(

@@ -31,11 +31,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # Parameters
 
-    bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
-    place: `input` or `output`: the place of the mix, if the archive `bilm` has several mixes.
-    layers (default `'all'`): `all` for an archive's trained mix, or for the mean of all layers if
-        there is none; `concat` for all layers side by side; `last`; or the index of one layer, 0
-        for the token layer.
+    bilm (default `'base'`): The name or the path of a biLM.
+    place, layers (default `'all'`): As for `ElmoEncoder.from_pretrained`.
     tokenizer: Cuts a sentence into tokens. By default words, numbers, English clitics and
         punctuation marks are tokens.
     device (default `'cpu'`): The device that the biLM runs on.

@@ -33,12 +33,8 @@ class ElmoComponent(BatchedPipe):
 
     # Parameters
 
-    bilm (default `'base'`): The biLM, opened at first use: its name, or a path as for
-        `ElmoEncoder.from_pretrained`.
-    place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with both.
-    layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there is
-        no trained mix; `concat` for all layers side by side; `last`; or the index of one layer, 0
-        for the token layer.
+    bilm (default `'base'`): The name or the path of a biLM.
+    place, layers (default `'all'`): As for `ElmoEncoder.from_pretrained`.
     device (default `'cpu'`): The device that the biLM runs on.
     """
 
@@ -131,9 +127,8 @@ def use_elmo(doc: Doc) -> Doc:
     its tokens without white space, and similarity is the cosine. Returns the doc.
 
     The component `elmo` calls this function. Call it yourself for a doc that comes from another
-    process (`n_process`), from bytes or from a `DocBin` with user data, because spaCy drops the
-    hooks there. Without this call, a doc from another process or from bytes may have vectors in
-    `doc.tensor`, but its similarity is spaCy's own: 1 for equal words in any sentences.
+    process (`n_process`), from bytes or from a `DocBin` with user data: spaCy drops the hooks
+    there, and similarity is then spaCy's own: 1 for equal words in any sentences.
 
     # Raises
 

@@ -174,15 +174,6 @@ def test_a_doc_without_words_has_the_vector_0() -> None:
         assert not doc.has_vector and doc.similarity(make_doc()) == 0
 
 
-def test_vectors_of_another_process_are_used_again() -> None:
-    doc = make_doc()
-
-    with pytest.warns(UserWarning, match="Re-add any required user hooks"):
-        copy = Doc(nlp.vocab).from_bytes(doc.to_bytes())
-
-    assert numpy.array_equal(use_elmo(copy).vector, doc.vector)
-
-
 def test_vectors_that_do_not_fit_are_refused() -> None:
     doc = make_doc("New York is big")
     with doc.retokenize() as retokenizer:
