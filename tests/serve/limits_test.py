@@ -80,7 +80,7 @@ def test_a_client_that_goes_away_within_its_body_is_no_error(
         connection.sendall(request("one")[:-3])
 
     assert httpx.post(f"{address}/predict/sst", json=JSON).status_code == 200
-    assert not caplog.records
+    assert "Traceback" not in caplog.text
 
 
 def test_too_many_requests_are_refused_and_later_ones_answered(held: tuple[str, Held]) -> None:
