@@ -26,8 +26,7 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.harness import alternate, parser, report
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.serve.app import make_app
-from elmo_tasks.serve.served_model import ServedModel
+from elmo_tasks.serve.app import ServedModel, make_app
 from elmo_tasks.serve.server import listen, make_server
 
 CLIENTS = (1, 8, 64)

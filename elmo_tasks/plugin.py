@@ -25,7 +25,7 @@ REGISTERING = {
     "metrics": "coref spans squad",
     "models": "bcn bidaf coref_resolver crf_tagger esim softmax_tagger srl_tagger text_classifier",
     "modules": "alternating_lstm character_cnn layers packed_encoder text_embedder word_vectors",
-    "predictors": "classify coref evaluator label_predictor language_model ner squad srl tag",
+    "predictors": "coref evaluator label_predictor language_model squad srl tag",
     "readers": "classify coref fraction indexers sentences snli squad srl sst tag tokenizers",
     "training": "checkpointer optimizers trainer",
 }

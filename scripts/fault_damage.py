@@ -380,7 +380,7 @@ KINDS = {
     "SST": _data("sst.txt", "elmo_sst", _change_columns),
     "NER": _data("ner.txt", "elmo_conll", _change_columns),
     "SNLI": _data("snli.jsonl", "elmo_snli", _change_json_line),
-    "SNLI, in columns": _data("snli.official.txt", "elmo_snli", _change_columns),
+    "SNLI, in columns": _data("snli.official.tsv", "elmo_snli", _change_columns),
     "SQuAD": _data("squad.json", "elmo_squad", _change_json),
     "roles": _data("srl.gold_conll", "elmo_srl", _change_columns),
     "coreference": _data("coref.gold_conll", "elmo_coref", _change_columns),

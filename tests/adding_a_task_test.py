@@ -28,7 +28,7 @@ from elmo_tasks.predictors.label_predictor import LabelPredictor
 from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.serve.served_model import ServedModel
+from elmo_tasks.serve.app import ServedModel
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import CONFIGS
 from tests.helpers.served import app_of, running

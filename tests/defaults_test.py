@@ -43,9 +43,9 @@ def defaults(room: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _owners(package: str) -> Iterator[Any]:
     """Yields the classes and functions of a package, and the methods of the classes."""
     paths = importlib.import_module(package).__path__
-    for module in pkgutil.walk_packages(paths, f"{package}."):
-        for owner in vars(importlib.import_module(module.name)).values():
-            if getattr(owner, "__module__", None) == module.name:
+    for name in [package, *(each.name for each in pkgutil.walk_packages(paths, f"{package}."))]:
+        for owner in vars(importlib.import_module(name)).values():
+            if getattr(owner, "__module__", None) == name:
                 if inspect.isclass(owner):
                     yield from filter(inspect.isfunction, vars(owner).values())
                 if inspect.isclass(owner) or inspect.isfunction(owner):

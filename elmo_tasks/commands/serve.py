@@ -14,6 +14,7 @@ examples:
 """
 
 import argparse
+import contextlib
 
 from elmo_tasks.commands.options import MODELS, add_bilm, add_shared, open_from_args
 
@@ -53,11 +54,8 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
     from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline
-    from elmo_tasks.serve.answering import Limits
-    from elmo_tasks.serve.app import make_app
-    from elmo_tasks.serve.served_model import ServedModel
+    from elmo_tasks.serve.app import Limits, ServedModel, make_app
     from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server
-    from elmo_tasks.serve.server import run as serve
 
     # A wrong language code is noticed before the models are loaded.
     blank_pipeline(args.language)
@@ -79,4 +77,6 @@ def run(args: argparse.Namespace) -> None:
                 "no password and does not encrypt"
             )
         print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
-        serve(make_server(app, limits), listening)
+        # Ctrl-C is how one stops the server.
+        with contextlib.suppress(KeyboardInterrupt):
+            make_server(app, limits).run(sockets=[listening])

@@ -16,7 +16,7 @@ from elmo_tasks.elmo.from_config import with_options
 from elmo_tasks.in_allennlp.config_names import check_fields, configs_by_name, read_config
 from elmo_tasks.in_allennlp.quiet import kept_quiet
 from elmo_tasks.in_allennlp.replaced import replaced
-from elmo_tasks.own_data.results import folds_line, is_own, metric_of, result_lines, train_folds
+from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.several_processes import prepare_processes
 from elmo_tasks.training.trainer import logger
 

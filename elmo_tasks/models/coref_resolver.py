@@ -20,7 +20,7 @@ from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
 from elmo_tasks.modules.layers import check_input, use_products
 from elmo_tasks.modules.mention_spans import SpanRepresentation, candidate_spans, choose_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-from elmo_tasks.readers.label_fields import GENRES
+from elmo_tasks.readers.fields import GENRES
 
 # The most tokens that are read at a time, padding included.
 _MAX_TOKENS = 2**14

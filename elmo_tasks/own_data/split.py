@@ -1,15 +1,30 @@
-"""Splits the rows or sentences of a file into stratified parts."""
+"""Splits a user's own data into stratified parts and folds, and reports the scores."""
 
 import json
 import os
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+import shlex
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from allennlp.common import Params
+from allennlp.data import DatasetReader
+
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.records import Record, kind_of, read_records, suffix_of
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
+
+# Of the data that a fold trains on, one part of this many chooses the epoch.
+_PARTS = 5
+
+# A function that trains with the given overrides into a folder.
+Train = Callable[[dict[str, Any], Path], Any]
 
 # The readers of the tasks for a user's own data.
 Reader = ClassifyReader | TagReader
@@ -85,3 +100,112 @@ def _sentences(path: str | os.PathLike) -> Iterator[Example]:
             tokens = [line for line in lines if not line.startswith("# ")]
             yield Example("\n".join(lines) + "\n\n", "", "\n".join(tokens))
             lines = []
+
+
+def is_own(config: dict[str, Any]) -> bool:
+    """
+    Returns whether a config is of `classify` or `tag`, the tasks for a user's own data, and has the
+    name of the metric that chooses the best epoch.
+    """
+    return (
+        config.get("dataset_reader", {}).get("type") in ("elmo_classify", "elmo_tag")
+        and "validation_metric" in config["trainer"]
+    )
+
+
+def metric_of(config: dict[str, Any]) -> str:
+    """Returns the name of the metric that chooses the best epoch."""
+    return config["trainer"]["validation_metric"].lstrip("+-")
+
+
+def score_of(config: dict[str, Any], folder: Path, data: str = "best_validation") -> float:
+    """Returns the score of the training in a folder on data: `best_validation` or `test`."""
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    return metrics[f"{data}_{metric_of(config)}"]
+
+
+def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
+    """
+    Returns the score on the validation data and the command that predicts, after a training on a
+    user's own data. Returns no lines for other trainings.
+    """
+    if not is_own(config) or not (folder / "metrics.json").exists():
+        return []
+    dev = config["validation_data_path"]
+    num_dev = sum(1 for _ in read_examples(_reader(config), dev))
+    what = "rows" if config["dataset_reader"]["type"] == "elmo_classify" else "sentences"
+    line = (
+        f"{metric_of(config)}: {100 * score_of(config, folder):.1f}, on the {num_dev:,} {what} of "
+        f"{dev} that also chose the epoch"
+    )
+    command = shlex.join(["elmo-tasks", "predict", str(folder), dev])
+    return [line, f"Predict with: {command}"]
+
+
+def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Train) -> list[float]:
+    """
+    Joins the training and the validation data, splits them into folds, and trains once for each
+    fold. A fold is the test data of its training. Of the other folds, a fifth chooses the epoch,
+    and the rest is trained on. A training that an earlier call has finished is not repeated. Only
+    the scores are kept. Prints which training begins, and how long all will take.
+
+    # Parameters
+
+    config: The evaluated config of a training of `classify` or `tag`.
+    folder: Gets the scores as `1.json` and so on.
+
+    # Returns
+
+    The score of each training on its test data.
+    """
+    reader = _reader(config)
+    paths = [config["train_data_path"], config["validation_data_path"]]
+    examples = [example for path in paths for example in read_examples(reader, path)]
+    seed = config.get("random_seed", 1)
+    folds = split(examples, num_folds, seed)
+    scores: list[float] = []
+    seconds: list[float] = []
+    for number, test in enumerate(folds, start=1):
+        result = folder / f"{number}.json"
+        if not result.exists():
+            left = num_folds - number + 1
+            took = f", about {_minutes(statistics.mean(seconds) * left)} left" if seconds else ""
+            print(f"Training {number + 1} of {num_folds + 1}, without fold {number}{took}.")
+            start = time.monotonic()
+            others = [example for fold in folds if fold is not test for example in fold]
+            dev, *rest = split(others, _PARTS, seed)
+            parts = {"train": [each for part in rest for each in part], "validation": dev}
+            overrides: dict[str, Any] = {"evaluate_on_test": True}
+            training, data = folder / f"{number}", folder / f"{number}.data"
+            for left_by_a_killed_training in (training, data):
+                shutil.rmtree(left_by_a_killed_training, ignore_errors=True)
+            data.mkdir(parents=True)
+            for name, chosen in {**parts, "test": test}.items():
+                file = data / f"{name}{part_suffix(reader, paths[0])}"
+                file.write_text("".join(each.lines for each in chosen), encoding="utf-8")
+                overrides[f"{name}_data_path"] = str(file)
+            train(overrides, training)
+            score = score_of(config, training, "test")
+            write_whole(result, json.dumps({metric_of(config): score}))
+            shutil.rmtree(training)
+            shutil.rmtree(data)
+            seconds.append(time.monotonic() - start)
+        scores.append(json.loads(result.read_text())[metric_of(config)])
+    return scores
+
+
+def folds_line(metric: str, scores: list[float]) -> str:
+    """Returns the mean and the standard deviation of the scores, and all scores, in percent."""
+    mean, deviation = 100 * statistics.mean(scores), 100 * statistics.stdev(scores)
+    each = ", ".join(f"{100 * score:.1f}" for score in scores)
+    return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _reader(config: dict[str, Any]) -> Reader:
+    reader = DatasetReader.from_params(Params(dict(config["dataset_reader"])))
+    assert isinstance(reader, Reader)
+    return reader

@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.inputs import Text, sentence_input
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
-from elmo_tasks.readers.predicate_field import PredicateWords
+from elmo_tasks.readers.fields import PredicateWords
 
 
 @Predictor.register("elmo_srl")

@@ -2,10 +2,14 @@ from typing import Any
 
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
+from allennlp.data.fields import SequenceLabelField
 from allennlp.predictors import Predictor
 
+from elmo_tasks.models.crf_tagger import CrfTagger
+from elmo_tasks.predictors.inputs import Text, sentence_input
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
-from elmo_tasks.readers.label_fields import TagsField
+from elmo_tasks.readers.entities import read_entities, write_tags
+from elmo_tasks.readers.fields import TagsField
 
 
 @Predictor.register("elmo_tag")
@@ -44,3 +48,77 @@ class TagPredictor(TextPredictor):
             one = [tag if index == other else "O" for other, tag in enumerate(tags)]
             each.add_field("tags", TagsField(one, each["tokens"]), self._model.vocab)
         return labelled
+
+
+@Predictor.register("elmo_ner")
+class NerPredictor(TextPredictor):
+    """
+    Finds the named entities of a sentence. An answer has `sentence` (the text), `tokens`, `tags`
+    (one for each token) and `entities`. An entity has a `type`, a span (see `Text.span`) and a
+    `confidence`: the marginal probability that exactly these tokens are an entity of this type,
+    over all sequences of tags that the scheme allows. In text, an answer is a line such as
+    `[PER John Smith] lives in [LOC New York].`
+
+    Registered as a `Predictor` with name "elmo_ner".
+    """
+
+    _model: CrfTagger
+    task = Task(
+        "ner",
+        "NER",
+        "Named entities: marks the persons, organizations, places and other names of a sentence.",
+        (
+            {"sentence": "Maria Lindqvist moved from Stockholm to Siemens in Munich."},
+            {"sentence": "Washington beat Leeds 3-1 on Saturday, said coach Paul Reed."},
+        ),
+        drawing="entities",
+        legend={
+            "PER": "person",
+            "ORG": "organization",
+            "LOC": "place",
+            "MISC": "other name, such as a nationality, an event or a work",
+        },
+        compared="entities",
+    )
+
+    def readable(self, answer: JsonDict) -> list[str]:
+        text = answer["sentence"]
+        for entity in reversed(answer["entities"]):
+            start, end = entity["characters"]
+            marked = " ".join(filter(None, [entity["type"], entity["text"]]))
+            text = f"{text[:start]}[{marked}]{text[end:]}"
+        return [" ".join(text.splitlines())]
+
+    def predictions_to_labeled_instances(
+        self, instance: Instance, outputs: dict[str, Any]
+    ) -> list[Instance]:
+        """Returns an instance for each entity, or one for a sentence without entities."""
+        tags = outputs["tags"]
+        chosen = [
+            write_tags([entity], len(tags), "BIOUL") for entity in read_entities(tags, "BIOUL")
+        ] or [tags]
+        labelled = [instance.duplicate() for _ in chosen]
+        for each, one in zip(labelled, chosen):
+            each.add_field("tags", SequenceLabelField(one, each["tokens"]), self._model.vocab)
+        return labelled
+
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        sentence = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
+        instance = self._dataset_reader.text_to_instance(sentence.tokens)
+        instance["metadata"].metadata["sentence"] = sentence
+        return instance
+
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        words = output["tokens"]
+        # Sentences that the reader read from a file have tokens, but no raw text.
+        sentence = instance["metadata"].metadata.get("sentence") or Text.of_words(words)
+        found = zip(output["entities"], output["confidences"])
+        return {
+            "sentence": sentence.text,
+            "tokens": words,
+            "tags": output["tags"],
+            "entities": [
+                {"type": type, **sentence.span(start, end), "confidence": confidence}
+                for (type, start, end), confidence in found
+            ],
+        }

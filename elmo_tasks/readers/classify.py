@@ -9,11 +9,10 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError, check_at_least
-from elmo_tasks.common.records import Record, kind_of, read_records
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.records import kind_of, read_records
 from elmo_tasks.common.text_files import at_line
-from elmo_tasks.readers.label_fields import KnownLabelField, KnownLabelsField
-from elmo_tasks.readers.text_reader import DocumentField, TextReader
+from elmo_tasks.readers.fields import KnownLabelField, KnownLabelsField
+from elmo_tasks.readers.text_reader import DocumentField, TextReader, check_field, text_of
 from elmo_tasks.readers.tokenizers import TextSentences
 
 logger = logging.getLogger(__name__)
@@ -73,9 +72,14 @@ class ClassifyReader(TextReader):
         # A line of text has no label.
         records = read_records(file_path, "json" if kind == "text" else kind)
         for record in self.shard_iterable(records):
+            values = record.values
             with at_line(file_path, record.line):
-                texts = [self._text(record, name) for name in self.texts]
-                label = self.labels_of(record.values)
+                # A row of a table may have no text.
+                texts = [
+                    "" if values.get(name, "") is None else text_of(values, name)
+                    for name in self.texts
+                ]
+                label = self.labels_of(values)
             sentences = [self.sentences.of_text(text) for text in texts]
             num_rows += 1
             if all(sentences):
@@ -118,15 +122,9 @@ class ClassifyReader(TextReader):
             several = value if isinstance(value, list) else label_text(value).split(self.separator)
             return list(dict.fromkeys(filter(None, map(label_text, several))))
         if isinstance(value, dict | list) or not label_text(value):
-            _refuse(values, self.label, "a label")
+            check_field(values, self.label)
+            raise ValueError(f"{self.label} must be a label, not {value!r:.80}")
         return label_text(value)
-
-    def _text(self, record: Record, name: str) -> str:
-        value = record.values.get(name)
-        # A row of a table may have no text.
-        if value is not None and not isinstance(value, str) or name not in record.values:
-            _refuse(record.values, name, "text")
-        return value or ""
 
 
 def label_text(value: Any) -> str:
@@ -134,9 +132,3 @@ def label_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value).strip()
-
-
-def _refuse(values: dict[str, Any], name: str, expected: str) -> None:
-    if name in values:
-        raise ValueError(f"{name} must be {expected}, not {values[name]!r:.80}")
-    raise ValueError(f"there is no field {name}{nearest_or_all(name, values)}")

@@ -7,7 +7,7 @@ from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.errors import ConfigurationError, check_at_least
+from elmo_tasks.common.errors import check_at_least
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import WordIdIndexer
 from elmo_tasks.readers.text_reader import TextReader, sentences_of
@@ -32,8 +32,7 @@ class SentencesReader(TextReader):
     max_tokens (default `256`): Longer lines are cut into pieces of this many tokens.
     token_indexers: By default char ids for the biLM under the name `elmo`, and word ids for the
         softmax under the name `tokens`.
-    reader, fields: The reader of a task, which reads the path, and the names of the fields to take
-        from its instances; by default every `TextField`.
+    reader: The reader of a task, which reads the path. Each `TextField` of its instances is a text.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class SentencesReader(TextReader):
         max_tokens: int = 256,
         token_indexers: dict[str, TokenIndexer] = None,
         reader: DatasetReader = None,
-        fields: list[str] = None,
         **kwargs,
     ) -> None:
         super().__init__(
@@ -51,7 +49,6 @@ class SentencesReader(TextReader):
         check_at_least("max_tokens", max_tokens)
         self.max_tokens = max_tokens
         self.reader = reader
-        self.fields = fields
         self._texts: dict[str, list[str]] = {}
 
     def sentences(
@@ -95,14 +92,10 @@ class SentencesReader(TextReader):
             found = {
                 " ".join(token.ensure_text() for token in tokens): None
                 for instance in _read_whole(reader, file_path)
-                for name, field in instance.fields.items()
-                if isinstance(field, TextField) and (self.fields is None or name in self.fields)
+                for field in instance.fields.values()
+                if isinstance(field, TextField)
                 for tokens in sentences_of(field)
             }
-            if not found:
-                raise ConfigurationError(
-                    f"{file_path} has no text in the fields {', '.join(self.fields or ['(all)'])}"
-                )
             self._texts[file_path] = list(found)
         return self._texts[file_path]
 

@@ -16,7 +16,7 @@ from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 logger = logging.getLogger(__name__)
 
-# At most this many wrong answers of a file are logged one by one. The others are only counted.
+# At most this many wrong answers of a file are named in the log. The others are only counted.
 _MAX_NAMED = 10
 
 
@@ -146,21 +146,11 @@ class SquadReader(TextReader):
             end = answer.start + len(answer.text)
             span = passage.tokens_of(answer.start, end)
             if not answer.is_in(question.passage) or span is None:
-                self._count_wrong(question, answer.text, answer.start, counts)
+                counts["wrong answers left out"] += 1
+                if counts["wrong answers left out"] <= _MAX_NAMED:
+                    message = "%s: the answer %r is not at its answer_start %d; it is left out"
+                    logger.warning(message, question.path, answer.text, answer.start)
             else:
                 counts["answers are not whole tokens"] += passage.text_of(*span) != answer.text
                 spans.append(span)
         return spans
-
-    def _count_wrong(self, question: Question, text: str, start: int, counts: Counter[str]) -> None:
-        counts["wrong answers left out"] += 1
-        if counts["wrong answers left out"] <= _MAX_NAMED:
-            logger.warning(
-                "%s: question %r: the answer %r is not at its answer_start %d, where the passage "
-                "has %r; the answer is left out",
-                question.path,
-                question.id,
-                text,
-                start,
-                question.passage[max(start, 0) :][: len(text) + 10],
-            )

@@ -1,4 +1,3 @@
-import json
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -6,8 +5,8 @@ from typing import Any, NamedTuple
 
 from allennlp.data import Token
 
-from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text_files import read_lines
 
 
 class GoldAnswer(NamedTuple):
@@ -80,17 +79,12 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
     Returns the questions of a file in SQuAD's format. Raises `ValueError` with the file, and the
     line or the path in the JSON, if it has another format.
     """
-    with open(local_path(file_path), "rb") as file:
-        content = file.read()
+    text = "\n".join(read_lines(file_path))
     try:
-        parsed = parse_json(content.decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{file_path}:{error.lineno}: not JSON: {error}") from error
-    except UnicodeDecodeError as error:
-        line_number = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{file_path}:{line_number}: not UTF-8: {error}") from error
+        parsed = parse_json(text)
     except ValueError as error:
-        raise ValueError(f"{file_path}:1: {error}") from error
+        line = getattr(error, "lineno", 1)
+        raise ValueError(f"{file_path}:{line}: not JSON: {error}") from error
     try:
         questions = list(parse_squad(parsed))
         if not questions:
@@ -103,16 +97,16 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 def parse_squad(content: Any) -> Iterator[Question]:
     """
     Yields the questions in the content of a file. Raises `ValueError` with the path in the JSON if
-    it has another shape, or a passage or a question has no word.
+    it has another shape.
     """
     for article_path, article in _list(content, "data", ""):
         for paragraph_path, paragraph in _list(article, "paragraphs", article_path, False):
             qas = list(_list(paragraph, "qas", paragraph_path, False))
-            passage = _text(paragraph, "context", paragraph_path) if qas else ""
+            passage = _get(paragraph, "context", str, paragraph_path) if qas else ""
             for path, qa in qas:
                 yield Question(
                     id=_get(qa, "id", str, path),
-                    question=_text(qa, "question", path),
+                    question=_get(qa, "question", str, path),
                     passage=passage,
                     answers=[
                         GoldAnswer(_get(each, "text", str, at), _get(each, "answer_start", int, at))
@@ -146,10 +140,3 @@ def _list(parent: Any, key: str, path: str, required: bool = True) -> Iterator[t
     where = f"{path}.{key}" if path else key
     for index, element in enumerate(_get(parent, key, list, path)):
         yield f"{where}[{index}]", element
-
-
-def _text(parent: Any, key: str, path: str) -> str:
-    text = _get(parent, key, str, path)
-    if not text.strip():
-        raise ValueError(f"{path}.{key}: there is no word in {text!r}")
-    return text

@@ -12,8 +12,7 @@ from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
 from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, write_tags
-from elmo_tasks.readers.label_fields import TagsField
-from elmo_tasks.readers.predicate_field import PredicateField
+from elmo_tasks.readers.fields import PredicateField, TagsField
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
@@ -128,9 +127,8 @@ def read_srl(
 
     # Raises
 
-    `ValueError`: There is no sentence or no predicate, the lines of a sentence differ in their
-        number of columns, a sentence has more or fewer columns of roles than predicates, or
-        brackets are unbalanced or overlap. The message names file and line.
+    `ValueError`, with file and line: There is no sentence or no predicate, the numbers of columns
+        or of predicates do not fit, or brackets are unbalanced or overlap.
     """
     num_sentences = num_predicates = 0
     for record in read_records(file_path, "columns", columns):

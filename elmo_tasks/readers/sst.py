@@ -1,6 +1,8 @@
 import os
+import re
 import string
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
@@ -11,7 +13,6 @@ from elmo_tasks.common.errors import check_at_least, check_choice
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.readers.treebank import Node, Tree, parse_tree
 
 # The classes of the treebank's labels 0 to 4. Phrases without a class are left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
@@ -19,6 +20,24 @@ CLASSES: dict[str, tuple[str | None, ...]] = {
     "3-class": ("negative", "negative", "neutral", "positive", "positive"),
     "2-class": ("negative", "negative", None, "positive", "positive"),
 }
+
+
+class Node(NamedTuple):
+    """A node of a tree: it has a label from 0 to 4 and covers `words[start:end]` of its tree."""
+
+    label: int
+    start: int
+    end: int
+
+
+class Tree(NamedTuple):
+    """
+    A tree of the Stanford Sentiment Treebank: the words at its leaves, without escapes, and all
+    nodes, leaves included. Children come before their parent.
+    """
+
+    words: list[str]
+    nodes: list[Node]
 
 
 @DatasetReader.register("elmo_sst")
@@ -81,7 +100,7 @@ class SstReader(TextReader):
 
     def _chosen(self, tree: Tree) -> list[Node]:
         if self.min_phrase_tokens is None:
-            return [tree.root]
+            return [tree.nodes[-1]]
         return [node for node in tree.nodes if node.end - node.start >= self.min_phrase_tokens]
 
 
@@ -94,3 +113,57 @@ def _numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
             yield line_number, line
     if blank:
         raise ValueError(f"{file_path}:1: the file is empty: expected a tree on every line")
+
+
+# A leaf, or the beginning or the end of a node that has children. Only the ASCII space separates:
+# some leaves of the treebank contain a no-break space.
+_PIECE = re.compile(r" *(?:\(([0-4])(?: +([^() ]+) *\)| *(?=\())|\))")
+
+# The escapes of the Penn Treebank. Slashes and stars have a backslash before them.
+_ESCAPES = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "``": '"',
+    "''": '"',
+    "`": "'",
+}
+
+
+def parse_tree(line: str) -> Tree:
+    """
+    Parses a tree such as `(3 (2 It) (4 (2 's) (4 good)))`. Raises `ValueError` with the column if
+    the line is not exactly one tree.
+    """
+    words: list[str] = []
+    nodes: list[Node] = []
+    opened: list[tuple[int, int]] = []
+    line = line.rstrip(" \r\n")
+    position = 0
+    while position < len(line):
+        column = position + 1
+        piece = _PIECE.match(line, position)
+        if piece is None:
+            raise ValueError(
+                f"column {column}: expected a node such as (3 good), with a label from 0 to 4 "
+                f"and a word or nodes in it, not {line[position : position + 20]!r}"
+            )
+        if nodes and not opened:
+            raise ValueError(f"column {column}: the tree has ended before this bracket")
+        label, word = piece.groups()
+        if word is not None:
+            nodes.append(Node(int(label), len(words), len(words) + 1))
+            words.append(_ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*"))
+        elif label is not None:
+            opened.append((int(label), len(words)))
+        elif opened:
+            nodes.append(Node(*opened.pop(), len(words)))
+        else:
+            raise ValueError(f"column {column}: this bracket closes nothing")
+        position = piece.end()
+    if opened or not nodes:
+        raise ValueError(f"the tree ends before {len(opened)} of its brackets are closed")
+    return Tree(words, nodes)

@@ -1,9 +1,11 @@
 from collections.abc import Sequence
+from typing import Any
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer
 
+from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.readers.indexers import WordIdIndexer
 
 
@@ -33,6 +35,19 @@ class TextReader(DatasetReader):
         for field in instance.fields.values():
             if isinstance(field, TextField):
                 field.token_indexers = self.token_indexers
+
+
+def text_of(values: dict[str, Any], name: str) -> str:
+    """Returns the text in a field of a record. Raises `ValueError` if there is none."""
+    check_field(values, name)
+    if not isinstance(values[name], str):
+        raise ValueError(f"{name} must be text, not {values[name]!r:.80}")
+    return values[name]
+
+
+def check_field(values: dict[str, Any], name: str) -> None:
+    if name not in values:
+        raise ValueError(f"there is no field {name}{nearest_or_all(name, values)}")
 
 
 class DocumentField(TextField):

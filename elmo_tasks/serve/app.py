@@ -1,29 +1,65 @@
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from allennlp.common.util import JsonDict
+from allennlp.models import Archive
+from allennlp.predictors import Predictor
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.analysis.mix import mixes_of
+from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.saliency import saliency
+from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.serve.answering import Answering, Limits
 from elmo_tasks.serve.middleware import OwnPageOnly
-from elmo_tasks.serve.senses import SENSES, senses
-from elmo_tasks.serve.served_model import ServedModel, describe
-from elmo_tasks.serve.tools import LAYERS, WORDS, Tool, layer_cosines, word_bits
-from elmo_tasks.serve.worker import Predict
+from elmo_tasks.serve.tools import LAYERS, SENSES, WORDS, layer_cosines, senses, word_bits
+from elmo_tasks.serve.worker import Predict, Worker, count_words
 
 STATIC = Path(__file__).parent / "static"
+
+
+# The message of an error may quote the input, and is cut to this many characters.
+_MAX_MESSAGE = 2000
+
+
+class Limits(NamedTuple):
+    """The most bytes and words of a request, and the most requests that wait for an answer."""
+
+    max_bytes: int = 256 * 1024
+    max_words: int = 5000
+    max_requests: int = 256
+
+
+class ServedModel:
+    """A model of the server and its name in addresses."""
+
+    def __init__(self, name: str, archive: Archive) -> None:
+        self.name = name
+        self.model = archive.model
+        self.predictor = Predictor.from_archive(archive)
+        task: Task | None = getattr(self.predictor, "task", None)
+        self.task = task or Task(name, name, "Answers inputs in JSON.")
+
+    def describe(self) -> JsonDict:
+        """Returns what `GET /models` says of the model."""
+        return {
+            "name": self.name,
+            "class": type(self.model).__name__,
+            "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
+            "mixes": mixes_of(self.model),
+            **describe(self.task, getattr(self.predictor, "input_names", ())),
+        }
 
 
 def make_app(
@@ -49,11 +85,11 @@ def make_app(
     """
     tokenize = ElmoSpacyTokenizer(language).tokenize
     tools = [
-        Tool(LAYERS, partial(layer_cosines, sentence_layers, tokenize)),
-        Tool(SENSES, partial(senses, sentence_layers, tokenize)),
+        (LAYERS, partial(layer_cosines, sentence_layers, tokenize)),
+        (SENSES, partial(senses, sentence_layers, tokenize)),
     ]
     if language_model is not None:
-        tools.append(Tool(WORDS, partial(word_bits, language_model, tokenize)))
+        tools.append((WORDS, partial(word_bits, language_model, tokenize)))
 
     async def page(request: Request) -> Response:
         return FileResponse(STATIC / "index.html")
@@ -65,7 +101,7 @@ def make_app(
         return JSONResponse(
             {
                 "models": [model.describe() for model in models],
-                "tools": [describe(tool.task, tuple(tool.task.examples[0])) for tool in tools],
+                "tools": [describe(task, tuple(task.examples[0])) for task, _ in tools],
                 "bilm": bilm,
                 "max_words": limits.max_words,
             }
@@ -76,8 +112,8 @@ def make_app(
         answers[f"/predict/{model.name}"] = model.predictor.predict_batch_json
         if model.task.explained:
             answers[f"/saliency/{model.name}"] = _each(partial(saliency, model.predictor))
-    for tool in tools:
-        answers[f"/{tool.task.name}"] = _each(tool.answer)
+    for task, tool in tools:
+        answers[f"/{task.name}"] = _each(tool)
     answering = Answering(limits)
 
     def route(path: str, predict: Predict) -> Route:
@@ -85,15 +121,6 @@ def make_app(
             return await answering(request, predict)
 
         return Route(path, answer, methods=["POST"])
-
-    async def refused(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        path, reason = request.url.path, error.detail
-        if error.status_code == 405:
-            reason = f"{path} does not take {request.method}"
-        elif error.status_code == 404:
-            reason = f"there is nothing at {path[:200]}{nearest_or_all(path[:200], list(answers))}"
-        return JSONResponse({"error": reason}, error.status_code, error.headers)
 
     return Starlette(
         routes=[
@@ -104,7 +131,11 @@ def make_app(
             *(route(*each) for each in answers.items()),
         ],
         middleware=[Middleware(OwnPageOnly, host=host)],
-        exception_handlers={HTTPException: refused, Exception: _failed},
+        exception_handlers={
+            HTTPException: _refused,
+            ClientDisconnect: _gone,
+            Exception: _failed,
+        },
     )
 
 
@@ -113,7 +144,74 @@ def _each(answer: Any) -> Predict:
     return lambda several: [answer(inputs) for inputs in several]
 
 
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    # Nobody reads this. nginx logs 499 for a client that has gone.
+    return Response(status_code=499)
+
+
 async def _failed(request: Request, error: Exception) -> Response:
     # Starlette raises the error once more after this answer, so that uvicorn logs it.
     reason = f"the server failed at this request ({type(error).__name__}); its log says more"
     return JSONResponse({"error": reason}, 500)
+
+
+def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
+    """Returns what `GET /models` says of a task whose inputs have these fields."""
+    shown = ("title", "about", "examples", "drawing", "legend", "explained")
+    return {"task": task.name, "fields": fields, **{name: getattr(task, name) for name in shown}}
+
+
+class Answering:
+    """Answers requests by one `Worker`, within the limits of the server."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._worker = Worker(limits.max_requests)
+
+    async def __call__(self, request: Request, predict: Predict) -> Response:
+        """Returns the response to a request with one input in JSON, or with a list of inputs."""
+        inputs = self._inputs(await self._body(request))
+        several = inputs if isinstance(inputs, list) else [inputs]
+        try:
+            answers = await self._worker.answer(predict, several)
+            return JSONResponse(answers if several is inputs else answers[0])
+        except ValueError as error:
+            raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
+        except asyncio.QueueFull as error:
+            reason = "the server has too many requests to answer already; try again"
+            raise HTTPException(503, reason, {"retry-after": "1"}) from error
+
+    def _inputs(self, body: bytes) -> Any:
+        """Returns the JSON of a body, which may have at most `max_words` words."""
+        try:
+            inputs = parse_json(body)
+        except ValueError as error:
+            raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
+        # Each input takes time, even one that has no word or is refused.
+        num_words = max(count_words(inputs), len(inputs) if isinstance(inputs, list) else 1)
+        most = self._limits.max_words
+        if num_words > most:
+            raise HTTPException(
+                413,
+                f"the request has {num_words:,} words and punctuation marks; {most:,} are "
+                "allowed, and each input counts as one or more",
+            )
+        return inputs
+
+    async def _body(self, request: Request) -> bytes:
+        most = self._limits.max_bytes
+        body, size = b"", 0
+        # Many clients read no answer before they have sent their whole body.
+        async for part in request.stream():
+            size += len(part)
+            if size <= most:
+                body += part
+        if size > most:
+            reason = f"the body has more than {most:,} bytes, the most it may have"
+            raise HTTPException(413, reason, {"connection": "close"})
+        return body

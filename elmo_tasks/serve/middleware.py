@@ -62,12 +62,10 @@ class OwnPageOnly:
     def _is_own(self, host: str) -> bool:
         match = _HOST.fullmatch(host)
         name = match[1].strip("[]").lower() if match else ""
-        return name in ("localhost", self.host.lower()) or _is_address(name)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+        if name in ("localhost", self.host.lower()):
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True

@@ -1,15 +1,11 @@
 import ipaddress
-import signal
 import socket
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.serve.answering import Limits
-
-# The seconds that a stopping server has to answer the requests that it already has.
-STOP_SECONDS = 3
+from elmo_tasks.serve.app import Limits
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -45,7 +41,10 @@ def is_loopback(listening: socket.socket) -> bool:
 
 
 def make_server(app: ASGIApp, limits: Limits = Limits()) -> uvicorn.Server:
-    """Makes the server of an application. Its `run(sockets=[...])` runs until it is stopped."""
+    """
+    Makes the server of an application. Its `run(sockets=[...])` runs until SIGINT or SIGTERM,
+    answers what it can, and then raises the signal again.
+    """
     config = uvicorn.Config(
         app,
         ws="none",
@@ -57,18 +56,7 @@ def make_server(app: ASGIApp, limits: Limits = Limits()) -> uvicorn.Server:
         server_header=False,
         # Above this, uvicorn refuses connections itself, idle ones included.
         limit_concurrency=2 * limits.max_requests,
-        timeout_graceful_shutdown=STOP_SECONDS,
+        # The seconds that a stopping server has to answer the requests that it already has.
+        timeout_graceful_shutdown=3,
     )
     return uvicorn.Server(config)
-
-
-def run(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Runs a server until SIGINT or SIGTERM, after which this function returns."""
-    # After SIGINT or SIGTERM, uvicorn answers what it can, and then raises the signal again.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        server.run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,11 +1,9 @@
 import asyncio
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
-
-from starlette.requests import ClientDisconnect
 
 Predict = Callable[[list[Any]], list[Any]]
 
@@ -31,7 +29,6 @@ class _Waiting(NamedTuple):
     predict: Predict
     input: Any
     num_words: int
-    is_gone: Callable[[], Awaitable[bool]]
     answer: asyncio.Future
 
 
@@ -48,16 +45,13 @@ class Worker:
         self._waiting: list[_Waiting] = []
         self._task: asyncio.Task | None = None
 
-    async def answer(
-        self, predict: Predict, inputs: list[Any], is_gone: Callable[[], Awaitable[bool]]
-    ) -> list[Any]:
+    async def answer(self, predict: Predict, inputs: list[Any]) -> list[Any]:
         """
-        Returns an answer for each input of a request. `is_gone` says whether the client has gone.
+        Returns an answer for each input of a request.
 
         # Raises
 
         `asyncio.QueueFull`: Too many requests wait already.
-        `ClientDisconnect`: The client has gone before its inputs were computed.
         `ValueError`: The predictor refuses an input. The message says which one of several.
         """
         if self._num_requests >= self._max_requests:
@@ -65,7 +59,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         answers = [loop.create_future() for _ in inputs]
         self._waiting += [
-            _Waiting(predict, each, count_words(each), is_gone, answer)
+            _Waiting(predict, each, count_words(each), answer)
             for each, answer in zip(inputs, answers)
         ]
         self._num_requests += 1
@@ -85,34 +79,28 @@ class Worker:
     async def _work(self) -> None:
         try:
             while self._waiting:
-                await self._answer(await self._next_batch())
+                await self._answer(self._next_batch())
         finally:
             self._task = None
 
-    async def _next_batch(self) -> list[_Waiting]:
+    def _next_batch(self) -> list[_Waiting]:
         """Takes the first input that waits, and further inputs of its model that fit beside it."""
         batch: list[_Waiting] = []
         left: list[_Waiting] = []
         longest = 0
-        waiting, self._waiting = self._waiting, []
-        for each in waiting:
+        for each in self._waiting:
             padded = max(longest, each.num_words) * (len(batch) + 1)
             if batch and (
                 each.predict != batch[0].predict or len(batch) == _MAX_INPUTS or padded > _MAX_WORDS
             ):
                 left.append(each)
-            elif each.answer.done() or await each.is_gone():
-                _set(each.answer, ClientDisconnect())
             else:
                 batch.append(each)
                 longest = max(longest, each.num_words)
-        # What came in the meantime waits behind what is left.
-        self._waiting = left + self._waiting
+        self._waiting = left
         return batch
 
     async def _answer(self, batch: list[_Waiting]) -> None:
-        if not batch:
-            return
         predict, inputs = batch[0].predict, [each.input for each in batch]
         try:
             answers = await asyncio.get_running_loop().run_in_executor(

@@ -1,3 +1,127 @@
-from elmo_tasks.sklearn.features import ElmoFeatures
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Union
 
-__all__ = ["ElmoFeatures"]
+import numpy
+import torch
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
+from elmo_tasks.elmo import ElmoEncoder
+
+# A sentence ends at one of these marks before white space.
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+# Numbers, words, the clitics of English (do n't, it 's), and single other characters.
+_TOKEN = re.compile(
+    r"\d+(?:[.,]\d+)+|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+|[^\w\s]", re.IGNORECASE
+)
+
+
+class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """
+    Turns texts into vectors for scikit-learn: the mean of a biLM's layer, or of ELMo_k (Peters et
+    al. 2018, equation 1), over the tokens of a text.
+
+        make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression(C=0.01))
+
+    There is nothing to fit. A pickle contains the parameters, but not the biLM. Each process opens
+    the biLM once.
+
+    # Parameters
+
+    bilm (default `'base'`): The name or the path of a biLM.
+    place, layers (default `'all'`): As for `ElmoEncoder.from_pretrained`.
+    tokenizer: Cuts a sentence into tokens. By default words, numbers, English clitics and
+        punctuation marks are tokens.
+    device (default `'cpu'`): The device that the biLM runs on.
+    """
+
+    def __init__(
+        self,
+        bilm: str = DEFAULT_BILM,
+        *,
+        place: str | None = None,
+        layers: Union[str, int] = "all",
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.bilm = bilm
+        self.place = place
+        self.layers = layers
+        self.tokenizer = tokenizer
+        self.device = device
+
+    def fit(self, X: Any, y: Any = None) -> "ElmoFeatures":
+        """Opens the biLM, so that wrong parameters are noticed. Returns this estimator."""
+        self._encoder()
+        return self
+
+    def transform(self, X: Iterable[Union[str, list[str]]]) -> numpy.ndarray:
+        """
+        Returns the vectors of texts: shape (texts, width), in float32. The vector of a text without
+        tokens is all zeros.
+
+        # Parameters
+
+        X: Texts. A string is cut into sentences at `.`, `!` and `?` before white space, and each
+            sentence is an input of the biLM. A list of tokens is one sentence.
+
+        # Raises
+
+        `ConfigurationError`: A parameter cannot be used.
+        `ValueError`: `X` is one string, a table or a mapping, or contains something other than
+            texts.
+        """
+        encoder = self._encoder()
+        texts = self._texts(X)
+        vectors = encoder.vectors(sentence for text in texts for sentence in text)
+        features = numpy.zeros((len(texts), self._n_features_out), numpy.float32)
+        for row, text in zip(features, texts):
+            if text:
+                row[:] = torch.cat([next(vectors) for _ in text]).mean(dim=0).numpy()
+        return features
+
+    def _texts(self, X: Any) -> list[list[list[str]]]:
+        """Returns the sentences of each text."""
+        if isinstance(X, str):
+            raise ValueError(f"expected an iterable of texts, not one string: {X!r:.80}")
+        # Iterating over a mapping or a `DataFrame` would give the names of its columns.
+        if isinstance(X, Mapping) or hasattr(X, "columns"):
+            raise ValueError(
+                f"expected an iterable of texts, not a {type(X).__name__}; give one of its "
+                "columns, such as X['text']"
+            )
+        return [self._sentences(text, index) for index, text in enumerate(X)]
+
+    def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
+        """Returns those sentences of a text that have tokens."""
+        if isinstance(text, str):
+            cut = self.tokenizer or _TOKEN.findall
+            sentences = [list(cut(sentence)) for sentence in _SENTENCE.split(text)]
+        elif isinstance(text, list) and all(isinstance(token, str) for token in text):
+            sentences = [text]
+        else:
+            raise ValueError(
+                f"text {index} must be a string or a list of tokens, but is {text!r:.80}"
+            )
+        return list(filter(None, sentences))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._encoder().get_output_dim()
+
+    def _encoder(self) -> ElmoEncoder:
+        return _open(self.bilm, self.place, device=self.device, layers=self.layers)
+
+
+# The clones of an estimator, such as those of a grid search, share a biLM.
+_open = lru_cache(maxsize=2)(ElmoEncoder.from_pretrained)

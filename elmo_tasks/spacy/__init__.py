@@ -4,26 +4,7 @@ ELMo in spaCy: the components `elmo`, `elmo_coref`, `elmo_ner`, `elmo_sentiment`
 package registers them. If elmo_tasks is installed, spaCy finds them without an import.
 """
 
-from elmo_tasks.spacy.components import (
-    CoreferenceComponent,
-    EntityComponent,
-    RolesComponent,
-    SentimentComponent,
-    TaggerComponent,
-    TextcatComponent,
-)
-from elmo_tasks.spacy.elmo import ElmoComponent
-from elmo_tasks.spacy.tok2vec import tok2vec
-from elmo_tasks.spacy.vectors import use_elmo
+from elmo_tasks.spacy import components, tok2vec  # noqa: F401
+from elmo_tasks.spacy.elmo import ElmoComponent, use_elmo
 
-__all__ = [
-    "CoreferenceComponent",
-    "ElmoComponent",
-    "EntityComponent",
-    "RolesComponent",
-    "SentimentComponent",
-    "TaggerComponent",
-    "TextcatComponent",
-    "tok2vec",
-    "use_elmo",
-]
+__all__ = ["ElmoComponent", "use_elmo"]

@@ -6,12 +6,11 @@ from typing import Union
 import numpy
 import srsly
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span, Token
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.spacy.pipes import BatchedPipe, of_docs
-from elmo_tasks.spacy.vectors import use_elmo
 
 
 @Language.factory(
@@ -34,12 +33,8 @@ class ElmoComponent(BatchedPipe):
 
     # Parameters
 
-    bilm (default `'base'`): The biLM, opened at first use: its name, or a path as for
-        `ElmoEncoder.from_pretrained`.
-    place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with both.
-    layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there is
-        no trained mix; `concat` for all layers side by side; `last`; or the index of one layer, 0
-        for the token layer.
+    bilm (default `'base'`): The name or the path of a biLM.
+    place, layers (default `'all'`): As for `ElmoEncoder.from_pretrained`.
     device (default `'cpu'`): The device that the biLM runs on.
     """
 
@@ -118,3 +113,59 @@ def encoder_from_bytes(data: bytes, device: str) -> ElmoEncoder:
             # Only the last part of the name is used, so that no path leads out of the folder.
             Path(folder, Path(name).name).write_bytes(content)
         return ElmoEncoder.from_pretrained(folder, device=device)
+
+
+Doc.set_extension("elmo", default=None, force=True)
+
+_Text = Union[Doc, Span, Token]
+
+
+def use_elmo(doc: Doc) -> Doc:
+    """
+    Makes `vector`, `has_vector` and `similarity` of a doc, its spans and its tokens use
+    `doc._.elmo` in place of the vocabulary's vectors. The vector of a doc or span is the mean over
+    its tokens without white space, and similarity is the cosine. Returns the doc.
+
+    The component `elmo` calls this function. Call it yourself for a doc that comes from another
+    process (`n_process`), from bytes or from a `DocBin` with user data: spaCy drops the hooks
+    there, and similarity is then spaCy's own: 1 for equal words in any sentences.
+
+    # Raises
+
+    `ValueError`: When a vector is used: the doc does not have one vector for each token.
+    """
+    doc.user_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)
+    doc.user_span_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)
+    doc.user_token_hooks.update(vector=_row, has_vector=_has_vector, similarity=_similarity)
+    return doc
+
+
+def _array(doc: Doc) -> numpy.ndarray:
+    array = doc._.elmo
+    if array is None or len(array) != len(doc):
+        found = "no ELMo vectors" if array is None else f"{len(array)} ELMo vectors"
+        raise ValueError(
+            f"this doc has {len(doc)} tokens and {found}; run the component elmo on it (again, if "
+            "tokens were merged or split, or if `as_doc` made the doc)"
+        )
+    return array
+
+
+def _row(token: Token) -> numpy.ndarray:
+    return _array(token.doc)[token.i]
+
+
+def _mean(text: Union[Doc, Span]) -> numpy.ndarray:
+    array = _array(text.doc)
+    rows = [token.i for token in text if not token.is_space]
+    return array[rows].mean(axis=0) if rows else array[:0].sum(axis=0)
+
+
+def _has_vector(text: _Text) -> bool:
+    return bool(text.vector.any())
+
+
+def _similarity(text: _Text, other: _Text) -> float:
+    one, two = text.vector, other.vector
+    norms = numpy.linalg.norm(one) * numpy.linalg.norm(two)
+    return float(one @ two / norms) if norms else 0.0

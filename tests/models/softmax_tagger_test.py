@@ -1,6 +1,6 @@
 import torch
 
-from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
+from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from tests.helpers.task_models import Task
 
 

@@ -3,7 +3,7 @@ import torch
 from allennlp.data import Batch, Token
 
 from elmo_tasks.readers.entities import Entity, read_entities
-from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
+from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.srl import Predicate
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task

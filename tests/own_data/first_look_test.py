@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common.package_data import config_folder
-from elmo_tasks.own_data.results import result_lines
+from elmo_tasks.own_data.split import result_lines
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT, evaluate
 from tests.helpers.training import train

@@ -92,7 +92,7 @@ CONTRACTS = {
                 *({"txt": "Soup"}, {"text": 1}, ["Soup"]),
             ),
             ({"text": "Soup", "tokens": [1]}, "tokens must be a list of words"),
-            ({"tokens": []}, "there is no word in the text"),
+            ({"tokens": []}, "a text must have at least one word"),
             ({"text": " "}, "there is no word in the text"),
         ],
     ),

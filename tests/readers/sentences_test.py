@@ -8,7 +8,6 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader, _read_whole
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.configs import ROOT, tiny
@@ -84,35 +83,17 @@ def test_shards_of_ranks_and_workers_are_a_partition(
     assert sorted(shards) == sorted(instances) == sorted(LINES[:max_instances])
 
 
-def task_sentences(task: str, path: Path, **arguments: Any) -> list[str]:
-    reader = tiny(task, "paper")
-    params = reader.get("validation_dataset_reader") or reader["dataset_reader"]
-    sentences = read(path, reader=DatasetReader.from_params(Params(params)), **arguments)
-    return ["".join(words) for words in sentences]
-
-
 def test_each_text_of_a_pair_is_read_once_as_its_tokens() -> None:
     path = ROOT / "fixtures" / "snli.jsonl"
     pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     labelled = [pair for pair in pairs if pair["gold_label"] != "-"]
 
-    found = task_sentences("snli", path)
+    params = Params(tiny("snli", "paper")["dataset_reader"])
+    found = ["".join(words) for words in read(path, reader=DatasetReader.from_params(params))]
 
     # The tokens of a text are its characters, cut at more places.
     texts = {pair[name].replace(" ", "") for pair in labelled for name in SNLI_FIELDS}
     assert len(found) == len(texts) and set(found) == texts
-
-
-def test_only_the_fields_asked_for_are_read() -> None:
-    path = ROOT / "fixtures" / "squad.json"
-    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
-    passages = {p["context"] for article in articles for p in article["paragraphs"] if p["qas"]}
-
-    found = task_sentences("squad", path, fields=["passage"])
-
-    assert 0 < len(found) <= len(passages)
-    known = {"".join(passage.split())[:5] for passage in passages}
-    assert {text[:5] for text in found} <= known
 
 
 def test_several_reads_of_a_task_may_take_turns() -> None:
@@ -126,8 +107,3 @@ def test_several_reads_of_a_task_may_take_turns() -> None:
 
     assert len(begin) + len(list(first)) == len(inner) == 10
     assert reader.get_distributed_info() == DistributedInfo(2, 1)
-
-
-def test_a_field_that_a_task_lacks_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="ner.txt has no text in the fields title"):
-        task_sentences("ner", ROOT / "fixtures" / "ner.txt", fields=["title"])

@@ -1,4 +1,3 @@
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,7 @@ from elmo_tasks.readers.snli import LABELS, SnliReader
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SHORT = FIXTURES / "snli.jsonl"
 OFFICIAL = FIXTURES / "snli.official.jsonl"
-COLUMNS = FIXTURES / "snli.official.txt"
-
-PAIR = {"gold_label": "neutral", "sentence1": "A man sings.", "sentence2": "A man is old."}
-NAMES = "gold_label\tsentence1\tsentence2"
+COLUMNS = FIXTURES / "snli.official.tsv"
 
 
 def words(instance: Instance) -> tuple[list[str], list[str]]:
@@ -59,14 +55,3 @@ def test_pairs_without_a_gold_label_are_dropped_and_counted(
 
 def test_a_tokenizer_cuts_the_texts() -> None:
     assert read(OFFICIAL, tokenizer=WhitespaceTokenizer())[0][0][-1] == "ducks."
-
-
-def test_blank_lines_and_windows_line_ends_are_no_part_of_a_pair(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.txt"
-    path.write_bytes(b"\r\n" + NAMES.encode() + b"\r\n\r\nneutral\tA man.\tA cat.\r\n")
-
-    assert read(path) == [(["A", "man", "."], ["A", "cat", "."], "neutral")]
-
-    path.write_bytes(b"\n" + json.dumps(PAIR).encode() + b"\r\n \r\n")
-
-    assert len(read(path)) == 1

@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,16 +7,6 @@ from elmo_tasks.readers.squad_file import GoldAnswer, Passage, parse_squad, read
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "squad.json"
-
-
-def question(id: str = "1", **changes: Any) -> dict[str, Any]:
-    answers = [{"text": "owl", "answer_start": 4}]
-    return {"id": id, "question": "Who?", "answers": answers, **changes}
-
-
-def content(*qas: Any) -> dict[str, Any]:
-    paragraph = {"context": "The owl sleeps.", "qas": list(qas)}
-    return {"version": "1.1", "data": [{"title": "Owls", "paragraphs": [paragraph]}]}
 
 
 def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
@@ -31,16 +20,15 @@ def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
 
 
 def test_what_has_no_question_is_passed_over_and_answers_may_be_missing() -> None:
-    unanswered = question(is_impossible=True)
-    del unanswered["answers"]
+    unanswered = {"id": "1", "question": "Who?", "is_impossible": True}
     # A passage without a word is allowed if there are no questions about it.
     paragraphs = [{"context": "x"}, {"context": "", "qas": []}]
-    articles = [{"title": "Nothing"}, {"paragraphs": []}, {"paragraphs": paragraphs}]
+    asked = {"paragraphs": [*paragraphs, {"context": "The owl.", "qas": [unanswered]}]}
 
-    (read,) = parse_squad({"data": [*articles, *content(unanswered)["data"]]})
+    (read,) = parse_squad({"data": [{"title": "Nothing"}, {"paragraphs": []}, asked]})
 
     assert (read.answers, read.is_impossible) == ([], True)
-    assert read.path == "data[3].paragraphs[0].qas[0]"
+    assert read.path == "data[2].paragraphs[2].qas[0]"
 
 
 @given(st.text(alphabet=" ab-\u00a0é🍲'", max_size=20), st.integers(0, 20), st.integers(1, 20))

@@ -4,24 +4,13 @@ import pytest
 from allennlp.data import Batch, Instance, Token, Vocabulary
 
 from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.fields import UNKNOWN_LABEL, PredicateWords
 from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
-from elmo_tasks.readers.predicate_field import PredicateWords
 from elmo_tasks.readers.srl import Predicate, SrlReader, SrlSentence, read_srl
 from tests.helpers.reading import words, written
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
 CONLL_2005 = ["word", "predicate", "roles"]
-
-
-def predicates(*columns: str) -> str:
-    """Returns a sentence of CoNLL-2005's columns, with the predicates at its first tokens."""
-    rows = zip(*(column.split() for column in columns))
-    lines = []
-    for index, row in enumerate(rows):
-        predicate = "be" if index < len(columns) else "-"
-        lines.append(" ".join(["word", predicate, *row]))
-    return "\n".join(lines) + "\n\n"
 
 
 def test_sentence_of_conll_2012_has_its_words_predicates_and_line() -> None:
@@ -69,7 +58,7 @@ def test_columns_of_conll_2005_are_read_by_naming_them(tmp_path: Path) -> None:
 def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
     tmp_path: Path,
 ) -> None:
-    path = written(tmp_path / "srl.txt", predicates("(V*) * *", "* * *") + "rain - *\nfell - *\n")
+    path = written(tmp_path / "srl.txt", "a be (V*) *\nb be * *\nc - * *\n\nrain - *\nfell - *\n")
 
     found = [sentence.predicates for sentence in read_srl(path, CONLL_2005)]
 
@@ -78,9 +67,7 @@ def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
 
 def test_file_is_a_stream(tmp_path: Path) -> None:
     # The second sentence is wrong, and only whoever reads it is told.
-    sentences = read_srl(
-        written(tmp_path / "srl.txt", predicates("(V*)") + predicates("(V*")), CONLL_2005
-    )
+    sentences = read_srl(written(tmp_path / "srl.txt", "a be (V*)\n\nb be (V*\n"), CONLL_2005)
 
     assert next(sentences).predicates == [Predicate(0, [Entity("V", 0, 1)])]
     with pytest.raises(ValueError, match="srl.txt:3"):
@@ -104,7 +91,7 @@ def two_columns(folder: Path, *sentences: str) -> Path:
 
 
 def conll_2005() -> SrlReader:
-    return SrlReader(columns=["word", "predicate", "roles"])
+    return SrlReader(columns=CONLL_2005)
 
 
 def test_each_predicate_is_an_instance_with_the_tags_of_its_arguments() -> None:

@@ -1,12 +1,14 @@
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from allennlp.data import Batch, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
 
 from elmo_tasks.readers.entities import read_entities
-from elmo_tasks.readers.label_fields import UNKNOWN_LABEL
-from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.readers.fields import UNKNOWN_LABEL
+from elmo_tasks.readers.tag import TaggedSentence, TagReader
 from tests.helpers.reading import words, written
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"
@@ -105,7 +107,57 @@ def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(tmp_
     vocab = Vocabulary.from_instances(list(TagReader.of_entities().read(ENTITIES)))
     path = written(tmp_path / "ner.txt", "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
     batch = Batch(list(two_columns().read(path)))
-    complaint = "ner.txt:3: the model does not know the tag U-CASH; .* types LOC, MISC, ORG, PER"
+    complaint = "ner.txt:3: the model does not know the label 'U-CASH'; .* on .*, B-ORG, B-PER"
 
     with pytest.raises(ValueError, match=complaint):
         batch.index_instances(vocab)
+
+
+def read(path: Path, column: str) -> list[TaggedSentence]:
+    return list(TagReader(column).sentences(path))
+
+
+def rows(folder: Path, *values: Any) -> Path:
+    path = folder / "in.jsonl"
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return path
+
+
+def test_a_column_of_conllu_is_read_by_its_name() -> None:
+    upos, xpos = (read(FIXTURE, column) for column in ("upos", "xpos"))
+
+    words = "The ferry left at noon .".split()
+    assert upos[0] == TaggedSentence(3, words, "DET NOUN VERB ADP NOUN PUNCT".split())
+    assert xpos[0].tags == "DT NN VBD IN NN .".split()
+    assert len(upos) == 10
+
+
+@pytest.mark.parametrize(
+    "span",
+    [{"start": 0, "end": 12, "label": "PER", "id": 7}, [0, 12, "PER"]],
+    ids=["object", "list"],
+)
+def test_spans_of_a_text_become_tags_of_its_tokens(span: Any, tmp_path: Path) -> None:
+    path = rows(
+        tmp_path,
+        {"text": "Marta Oduya's ferry", "spans": [[14, 19, "BOAT"], [0, 11, "PER"]]},
+        {"text": "Marta  Oduya left", "spans": [span]},
+        {"text": "Nobody left.", "spans": []},
+    )
+
+    first, second, third = read(path, "spans")
+
+    assert (first.words, first.tags) == (
+        ["Marta", "Oduya", "'s", "ferry"],
+        ["B-PER", "I-PER", "O", "B-BOAT"],
+    )
+    assert (second.words, second.tags) == (["Marta", "Oduya", "left"], ["B-PER", "I-PER", "O"])
+    assert (third.line_number, third.tags) == (3, ["O", "O", "O"])
+
+
+def test_json_may_have_tokens_and_their_tags(tmp_path: Path) -> None:
+    path = rows(tmp_path, {"tokens": ["Rain", "fell"], "pos": ["N", "V"], "id": 1})
+
+    assert [(each.words, each.tags) for each in read(path, "pos")] == [
+        (["Rain", "fell"], ["N", "V"])
+    ]

@@ -1,14 +1,16 @@
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from allennlp.models import load_archive
 
 from elmo_tasks.predictors.saliency import saliency
-from elmo_tasks.serve.app import STATIC
-from elmo_tasks.serve.served_model import ServedModel
-from tests.helpers.served import NAMES
+from elmo_tasks.serve.app import STATIC, ServedModel
+from tests.helpers.archives import language_model
+from tests.helpers.served import NAMES, app_of, running
 from tests.predictors.contract_test import leaves
 
 
@@ -26,7 +28,7 @@ def test_health_and_models_name_what_is_served(address: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_answer_is_that_of_the_predictor(
+def test_an_answer_and_the_weights_of_words_are_those_of_the_predictor(
     name: str, address: str, models: list[ServedModel]
 ) -> None:
     model = models[NAMES.index(name)]
@@ -41,24 +43,13 @@ def test_an_answer_is_that_of_the_predictor(
     assert len(several.json()) == len(examples)
     assert list(leaves(several.json()[0])) == list(leaves(expected))
     assert httpx.post(url, json=[]).json() == []
-    assert re.fullmatch(r"answer;dur=\d+\.\d", one.headers["server-timing"])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_weights_of_words_are_those_of_saliency(
-    name: str, address: str, models: list[ServedModel]
-) -> None:
-    model = models[NAMES.index(name)]
-    assert model.task is not None
-    example = dict(model.task.examples[0])
-
-    response = httpx.post(f"{address}/saliency/{name}", json=example)
-
-    assert model.task.explained == (name in ("sst", "snli", "squad"))
+    matters = httpx.post(f"{address}/saliency/{name}", json=examples[0])
+    assert (
+        model.task.explained == (name in ("sst", "snli", "squad")) == (matters.status_code == 200)
+    )
     if model.task.explained:
-        assert list(leaves(response.json())) == list(leaves(saliency(model.predictor, example)))
-    else:
-        assert response.status_code == 404
+        weights = saliency(model.predictor, dict(examples[0]))
+        assert list(leaves(matters.json())) == list(leaves(weights))
 
 
 LONG = json.dumps({"sentence": "word " * 6000})
@@ -68,9 +59,8 @@ VERY_LONG = json.dumps({"sentence": "word " * 100_000})
 @pytest.mark.parametrize(
     "path, body, status, reason",
     [
-        ("/predict/sts", "{}", 404, "nothing at /predict/sts; did you mean '/predict/sst'"),
-        ("/nowhere", "{}", 404, "nothing at /nowhere; there are /predict/sst, "),
-        ("/health", "{}", 405, "/health does not take POST"),
+        ("/predict/sts", "{}", 404, "Not Found"),
+        ("/health", "{}", 405, "Method Not Allowed"),
         ("/predict/sst", '{"sentence"', 400, "the body is not JSON in UTF-8: Expecting"),
         ("/predict/sst", b"\xff", 400, "the body is not JSON in UTF-8: .*decode"),
         ("/predict/sst", '{"words": "a"}', 422, 'expected {"sentence": "raw text"} or .*'),
@@ -135,3 +125,15 @@ def test_no_file_of_the_page_names_another_machine() -> None:
     for path in files:
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"(https?:)?//[\w-]+\.\w", text), path.name
+
+
+def test_a_model_without_a_tab_of_its_task_is_asked_in_json(tmp_path: Path) -> None:
+    model = ServedModel("a/lm", load_archive(str(language_model(tmp_path))))
+
+    about = model.describe()
+    with running(app_of([model])) as address:
+        sentence = {"sentence": "the dog saw a cat"}
+        answer = httpx.post(f"{address}/predict/a/lm", json=sentence).json()
+
+    assert about["drawing"] is None and about["fields"] == ("sentence",) and about["mixes"] == []
+    assert answer["tokens"] == sentence["sentence"].split()

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from elmo_tasks.serve.served_model import ServedModel
+from elmo_tasks.serve.app import ServedModel
 from tests.helpers.language_models import random_model
 from tests.helpers.served import app_of, running, task_models
 

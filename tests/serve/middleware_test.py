@@ -1,18 +1,7 @@
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
-from elmo_tasks.serve.served_model import ServedModel
-from tests.helpers.served import app_of, running
-
 JSON = {"sentence": "a film"}
-
-
-@pytest.fixture(scope="module")
-def address(models: list[ServedModel]) -> Iterator[str]:
-    with running(app_of(models[:1])) as url:
-        yield url
 
 
 @pytest.fixture

@@ -1,15 +1,19 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import httpx
 import numpy
 import pytest
+import torch
 
-from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder, SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.serve.tools import layer_cosines, word_bits
+from elmo_tasks.serve.tools import layer_cosines, senses, word_bits
 from tests.helpers.language_models import random_model
+from tests.helpers.languages import CUT_THAI, TEXTS
+from tests.helpers.served import app_of, running
 
 TOKENIZE = ElmoSpacyTokenizer().tokenize
 
@@ -60,3 +64,72 @@ def test_what_is_no_short_sentence_is_refused(encoder: ElmoEncoder, model: Langu
             tool({"sentence": "a " * (limit + 1)})
         with pytest.raises(ValueError, match="expected .*sentence.*, but got"):
             tool({"words": "a"})
+
+
+TEXT = "They play chess .\nThe Play is short .\n\nWe play and play .\nNothing here ."
+
+
+def test_occurrences_of_either_case_are_compared_in_each_layer(encoder: ElmoEncoder) -> None:
+    answer = senses(encoder.layers, TOKENIZE, {"word": " play", "text": TEXT})
+
+    assert answer["num_occurrences"] == 4
+    assert [each["position"] for each in answer["occurrences"]] == [1, 1, 1, 3]
+    assert answer["occurrences"][1]["words"] == ["The", "Play", "is", "short", "."]
+    vectors = numpy.stack(
+        [
+            encoder([each["words"]])["lstm_outputs2"][0, each["position"]]
+            for each in answer["occurrences"]
+        ]
+    )
+    units = vectors / numpy.linalg.norm(vectors, axis=1, keepdims=True)
+    top = answer["layers"][2]
+    assert top["name"] == "LSTM 2"
+    numpy.testing.assert_allclose(top["cosines"], units @ units.T, atol=2e-4)
+    # Two dimensions cannot stretch the distance of two points, and keep most of it.
+    points = numpy.array(top["points"])
+    assert numpy.linalg.norm(points[0] - points[1]) <= numpy.linalg.norm(units[0] - units[1]) + 1e-3
+    assert numpy.abs(points.mean(axis=0)).max() < 1e-3
+    # The other words of the text are ranked in layer 0.
+    words, cosines = zip(*answer["similar"])
+    assert "play" not in words and len(words) == 8
+    assert list(cosines) == sorted(cosines, reverse=True)
+
+
+def test_a_line_is_computed_once_for_the_first_hundred_occurrences(encoder: ElmoEncoder) -> None:
+    read: list[list[str]] = []
+
+    class Counted(SentenceLayers):
+        def __call__(self, sentences: Any, progress: Any = None) -> Iterator[torch.Tensor]:
+            read.extend(lines := list(sentences))
+            return super().__call__(lines, progress)
+
+    answer = senses(
+        Counted(encoder.layers.bilm),
+        TOKENIZE,
+        {"word": "play", "text": "play " * 100 + "\nWe play ."},
+    )
+
+    assert answer["num_occurrences"] == 101 and [len(line) for line in read] == [100]
+    assert len(answer["occurrences"]) == len(answer["layers"][0]["points"]) == 100
+
+
+@pytest.mark.parametrize("language", [*TEXTS, "th"])
+def test_the_tabs_have_the_tokens_of_the_language(language: str) -> None:
+    # Thai is cut already, so that rules of any language find its words.
+    text, sentences = TEXTS.get(language, (CUT_THAI, [CUT_THAI]))
+    tokens = " ".join(sentences).split()
+    rules = "en" if language == "th" else language
+
+    with running(app_of([], language_model=random_model(), language=rules)) as address:
+        layers, words = (
+            httpx.post(f"{address}/{tab}", json={"sentence": text}).json()
+            for tab in ("layers", "words")
+        )
+        found = httpx.post(f"{address}/senses", json={"word": tokens[0], "text": text}).json()
+
+    assert layers["tokens"] == words["tokens"] == tokens
+    assert len(layers["cosines"][2]) == len(words["forward"]) == len(tokens)
+    assert found["occurrences"] == [{"words": tokens, "position": 0}]
+    similar = {word for word, _ in found["similar"]}
+    expected = {word.lower() for word in tokens if word not in ".?。！？؟।"} - {tokens[0].lower()}
+    assert similar <= expected and len(similar) == min(8, len(expected))

@@ -9,10 +9,6 @@ from elmo_tasks.serve import worker
 from elmo_tasks.serve.worker import Worker, count_words
 
 
-async def stays() -> bool:
-    return False
-
-
 class Model:
     """Doubles numbers, and refuses everything else. It remembers its batches."""
 
@@ -51,9 +47,9 @@ def test_what_waits_for_one_model_is_its_next_batch(monkeypatch: pytest.MonkeyPa
     works = Worker(10)
 
     answers = all_at_once(
-        *(works.answer(one, [k, 10 * k], stays) for k in range(2)),
-        works.answer(other, [7], stays),
-        *(works.answer(one, [k, 10 * k], stays) for k in range(2, 4)),
+        *(works.answer(one, [k, 10 * k]) for k in range(2)),
+        works.answer(other, [7]),
+        *(works.answer(one, [k, 10 * k]) for k in range(2, 4)),
         models=[one, other],
     )
 
@@ -70,7 +66,7 @@ def test_a_batch_has_a_limit_of_words_padding_included(monkeypatch: pytest.Monke
         return inputs
 
     texts = ["a", "a b c", "a b c d", "a b c d e f g h i", "a"]
-    assert asyncio.run(Worker(1).answer(predict, texts, stays)) == texts
+    assert asyncio.run(Worker(1).answer(predict, texts)) == texts
 
     assert batches == [["a", "a b c"], ["a b c d"], ["a b c d e f g h i"], ["a"]]
 
@@ -79,7 +75,7 @@ def test_a_bad_input_does_not_harm_the_others_of_its_batch() -> None:
     model, works = Model(), Worker(10)
 
     answers = all_at_once(
-        *(works.answer(model, inputs, stays) for inputs in ([1], ["x"], [2, "y"], [3])),
+        *(works.answer(model, inputs) for inputs in ([1], ["x"], [2, "y"], [3])),
         models=[model],
     )
 
@@ -92,7 +88,7 @@ def test_the_worker_works_on_after_it_was_idle() -> None:
     works, model = Worker(1), Model()
 
     async def ask() -> list[Any]:
-        return [await works.answer(model, inputs, stays) for inputs in ([1], [], [2])]
+        return [await works.answer(model, inputs) for inputs in ([1], [], [2])]
 
     assert asyncio.run(ask()) == [[2], [], [4]]
 

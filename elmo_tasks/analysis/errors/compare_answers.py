@@ -16,7 +16,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import coref_counts
 from elmo_tasks.metrics.spans import Argument, arguments
 from elmo_tasks.metrics.squad import exact_match, f1
-from elmo_tasks.readers.coref_file import Span
+from elmo_tasks.readers.coref import Span
 from elmo_tasks.readers.entities import read_entities
 
 # Number of instances that a predictor gets at a time.

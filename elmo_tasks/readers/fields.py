@@ -1,7 +1,14 @@
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from allennlp.data import Vocabulary
-from allennlp.data.fields import LabelField, MultiLabelField, SequenceLabelField, TextField
+from allennlp.data.fields import (
+    IndexField,
+    LabelField,
+    MultiLabelField,
+    SequenceLabelField,
+    TextField,
+)
 
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
@@ -9,9 +16,14 @@ from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 # The index of a label that the training data lacks. No model predicts it.
 UNKNOWN_LABEL = -1
 
-# The namespace of genres. AllenNLP adds no tokens for padding and unknown words to a namespace
-# whose name ends in "labels".
+# The namespaces of genres and of words. AllenNLP adds no tokens for padding and unknown words to a
+# namespace whose name ends in "labels".
 GENRES = "genre_labels"
+_PREDICATES = "predicate_labels"
+_OTHERS = "no_predicate_labels"
+
+# How many last letters decide about a word that the training data lacks.
+_ENDING = 3
 
 
 class KnownLabelField(LabelField):
@@ -43,9 +55,6 @@ class KnownLabelsField(MultiLabelField):
     def index(self, vocab: Vocabulary) -> None:
         _check_known(vocab, self._label_namespace, map(str, self.labels), self.origin)
         super().index(vocab)
-
-    def empty_field(self) -> "KnownLabelsField":
-        return KnownLabelsField([], self._label_namespace, "")
 
 
 class GenreField(LabelField):
@@ -104,15 +113,11 @@ class TagsField(SequenceLabelField):
                 counts[tag_of(each, type_)] += 1
 
     def index(self, vocab: Vocabulary) -> None:
+        if self.origin is not None:
+            file, first = self.origin
+            for line, tag in enumerate(self.labels, start=first):
+                _check_known(vocab, self._label_namespace, [tag], f"{file}:{line}: ")
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
-        for index, tag in enumerate(self.labels):
-            if tag not in known and self.scheme is not None and self.origin is not None:
-                types = sorted({split_tag(each)[1] for each in known} - {""})
-                raise ValueError(
-                    f"{self.origin[0]}:{self.origin[1] + index}: the model does not know the tag "
-                    f"{tag}; it was trained on {self.scheme} tags of the types "
-                    f"{', '.join(types) or '(none)'}"
-                )
         self._indexed_labels = [known.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
 
 
@@ -124,3 +129,60 @@ def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origi
                 f"{origin}the model does not know the label {label!r}; it was trained on "
                 f"{listed(sorted(known))}"
             )
+
+
+class PredicateField(IndexField):
+    """
+    The index of a predicate in its sentence: a tensor of shape (1,).
+
+    For `PredicateWords`, a vocabulary keeps two lists of words in lower case: those that are mostly
+    predicates in the training data, and those that mostly are not.
+
+    # Parameters
+
+    others: The words of the sentence that are no predicates. Only one of the sentence's instances
+        has them, so that each word counts once.
+    """
+
+    __slots__ = ["others"]
+
+    def __init__(self, index: int, tokens: TextField, others: Sequence[str] = ()) -> None:
+        super().__init__(index, tokens)
+        self.others = others
+
+    def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
+        # A vocabulary keeps the items whose count is at least 1.
+        predicates, others = counter[_PREDICATES], counter[_OTHERS]
+        predicate = self.sequence_field.tokens[self.sequence_index].text.lower()
+        predicates[predicate] += 1
+        others[predicate] -= 1
+        for word in map(str.lower, self.others):
+            predicates[word] -= 1
+            others[word] += 1
+
+
+class PredicateWords:
+    """
+    Decides which words of raw text count as predicates, whatever their neighbours are. A word in
+    one of `PredicateField`'s two lists counts as the list says. Any other word counts as a
+    predicate if most of the listed words with the same last three letters are predicates.
+    """
+
+    def __init__(self, vocab: Vocabulary) -> None:
+        self._predicates = vocab.get_token_to_index_vocabulary(_PREDICATES)
+        self._others = vocab.get_token_to_index_vocabulary(_OTHERS)
+        counts = Counter(map(_ending, self._predicates))
+        counts.subtract(map(_ending, self._others))
+        self._endings = {ending for ending, count in counts.items() if ending and count > 0}
+
+    def indices(self, words: Sequence[str]) -> list[int]:
+        return [index for index, word in enumerate(words) if self._is_predicate(word.lower())]
+
+    def _is_predicate(self, word: str) -> bool:
+        if word in self._predicates or word in self._others:
+            return word in self._predicates
+        return _ending(word) in self._endings
+
+
+def _ending(word: str) -> str:
+    return word[-_ENDING:] if len(word) > _ENDING else ""
