@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Iterable
 
-from elmo_tasks import __version__
+from elmo_tasks import __version__, common
 from elmo_tasks.commands.command import (
     COMMANDS,
     GROUPS,
@@ -21,10 +21,9 @@ from elmo_tasks.commands.command import (
     summary,
 )
 from elmo_tasks.commands.options import BILMS, MODELS
-from elmo_tasks.common import registration
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.text import did_you_mean
 
 # The commands of AllenNLP that `elmo-tasks` runs with the plugin.
 OF_ALLENNLP = {
@@ -50,7 +49,7 @@ def main() -> None:
     # SIGTERM ends a command as Ctrl-C does, so that the processes that it started end with it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     name, *others = sys.argv[1:] or ["--help"]
-    registration.register = _register if name in _TRAINING else _register_quickly
+    common.register = _register if name in _TRAINING else _register_quickly
     name = "--version" if name == "version" else name.removeprefix("elmo-")
     if name in OF_ALLENNLP:
         _run_allennlp(name, others)

@@ -22,9 +22,8 @@ from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_inside, check_regular, local_path
-from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.printable import printable
-from elmo_tasks.common.torch_file import read_tensors
+from elmo_tasks.common.tensors import read_tensors
+from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
 
 # A model may have this many parameters that are not in its file. A published model may name a biLM

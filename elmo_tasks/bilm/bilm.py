@@ -20,9 +20,9 @@ from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.kernels.threads import for_each, two_at_once
 
 

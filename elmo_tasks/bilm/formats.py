@@ -16,7 +16,7 @@ from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 
 
 class Format(NamedTuple):

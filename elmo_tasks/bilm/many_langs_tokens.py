@@ -4,7 +4,7 @@ from torch.nn.functional import embedding, linear
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lexicon import Lexicon, words_of
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 # ELMoForManyLangs swaps the marks of words: a word begins with `<eow>` and ends with `<bow>`.
 BEGIN_WORD, END_WORD, PADDING = b"<eow>", b"<bow>", b"<pad>"

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.ablation.report import text_of
     from elmo_tasks.analysis.ablation.run import Run
     from elmo_tasks.analysis.ablation.settings import AblationSettings, parse_change
-    from elmo_tasks.common.lock import lock
+    from elmo_tasks.common.files import lock
     from elmo_tasks.common.package_data import config_folder
 
     changes: dict[str, Any] = dict(map(parse_change, args.changes))

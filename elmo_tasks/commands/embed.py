@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     _refuse_contradictions(args)
-    from elmo_tasks.common.lock import lock
+    from elmo_tasks.common.files import lock
 
     is_local = "://" not in args.output_file
     # A missing file is noticed before the biLM is loaded.

@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> None:
     from allennlp.commands import evaluate
 
     from elmo_tasks.archives.open_archive import open_archive
+    from elmo_tasks.in_allennlp import replaced
     from elmo_tasks.in_allennlp.config_names import configs_by_name
-    from elmo_tasks.in_allennlp.replaced import replaced
 
     def load_archive(*args: Any, **options: Any) -> Any:
         archive = open_archive(*args, **options)

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elmo_tasks.common import registration
+from elmo_tasks import common
 from elmo_tasks.common.errors import ConfigurationError, require_allennlp
 from elmo_tasks.common.package_data import config_folder
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 
     config, found = args.file, None
     if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
-        registration.register()
+        common.register()
         from elmo_tasks.own_data.inspect_data import inspect_data
 
         config, found = inspect_data(args)

@@ -1,16 +1,19 @@
 """The options that several commands have, and what reads them."""
 
 import argparse
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text import printable
 
-# PyTorch is imported only when a command runs.
+# PyTorch is imported only when a command runs, and matplotlib only for a chart.
 if TYPE_CHECKING:
     import torch
+    from matplotlib.figure import Figure
 
     from elmo_tasks.elmo.opening import Opened
     from elmo_tasks.embed.corpus import Corpus
@@ -173,3 +176,36 @@ def texts_from_args(args: argparse.Namespace) -> "Iterator[Corpus]":
     with spooled() if args.input_file == ["-"] else nullcontext() as copied:
         files = args.input_file if copied is None else [copied]
         yield Corpus(files, args.column, _splitter(args))
+
+
+def add_report(parser: argparse.ArgumentParser, has_chart: bool = True) -> None:
+    """Adds the options that `deliver` reads."""
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        help="write the numbers as JSON, too; with -, print them instead of the text",
+    )
+    if has_chart:
+        parser.add_argument("--chart", metavar="FILE", help="draw a chart, too, as PNG")
+
+
+def deliver(
+    args: argparse.Namespace,
+    text: str,
+    numbers: Mapping[str, Any],
+    draw: "Callable[[], Figure] | None" = None,
+) -> None:
+    """
+    Prints the text of a report, or with `--json -` its numbers, and writes the files of `--json`
+    and `--chart`.
+    """
+    from elmo_tasks.common.files import atomic_write, write_whole
+
+    content = json.dumps(numbers, indent=2, ensure_ascii=False)
+    # A label or name from an archive may contain control characters.
+    print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
+    if args.json not in (None, "-"):
+        write_whole(args.json, content + "\n")
+    if draw is not None and args.chart is not None:
+        with atomic_write(args.chart) as aside:
+            draw().savefig(aside, format="png", dpi=150)

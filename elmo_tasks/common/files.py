@@ -1,12 +1,17 @@
 import errno
 import glob
+import logging
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from elmo_tasks.common.errors import ConfigurationError
+
+logger = logging.getLogger(__name__)
 
 # A disk with fewer free bytes than this counts as full.
 _FULL = 2**16
@@ -80,3 +85,36 @@ def remove_leftovers(*paths: str | os.PathLike) -> None:
     for path in map(Path, paths):
         for aside in path.parent.glob(f".{glob.escape(path.name)}.*"):
             aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def lock(output: str | os.PathLike) -> Iterator[None]:
+    """
+    Locks an output (a file or a folder) while the block runs, by the file `.NAME.lock` beside it.
+    The kernel releases the lock however the process ends. Where the folder has no locks or cannot
+    be written to, the block runs without. Raises `ConfigurationError` if another process has the
+    lock.
+    """
+    # A biLM imports this module to write its files, and needs no lock.
+    from filelock import FileLock, Timeout
+
+    path = Path(output).absolute()
+    file = path.with_name(f".{path.name}.lock")
+    lock = FileLock(file)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise ConfigurationError(
+            f"{output} is in use by another process; wait until it ends, or choose another output"
+        ) from None
+    except OSError as error:
+        logger.info("%s is used without a lock (%s)", output, error)
+    try:
+        yield
+    finally:
+        if lock.is_locked:
+            # The file is removed before the lock is released. After that, it could be the file of
+            # another process. On Windows the file stays, because an open file cannot be removed.
+            with suppress(PermissionError):
+                file.unlink(missing_ok=True)
+            lock.release()

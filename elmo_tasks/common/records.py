@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from elmo_tasks.common.columns import is_document, sentence_columns
-from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.tables import plain, sheet_rows, table_rows, with_names
+from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.text_files import Record, at_line, lines_of, opened, refuse_damaged
 
 # The suffixes of compressed files.

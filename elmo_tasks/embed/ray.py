@@ -12,7 +12,7 @@ import ray
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.text import listed
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers

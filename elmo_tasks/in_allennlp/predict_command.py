@@ -13,7 +13,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.printable import printable
+from elmo_tasks.common.text import printable
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.text_inputs import Inputs, read_inputs

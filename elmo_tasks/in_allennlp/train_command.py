@@ -10,12 +10,11 @@ from allennlp.models import Model, archival
 from allennlp.training import util as training_util
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.lock import lock
+from elmo_tasks.common.files import atomic_write, lock
 from elmo_tasks.elmo.from_config import with_options
+from elmo_tasks.in_allennlp import replaced
 from elmo_tasks.in_allennlp.config_names import check_fields, configs_by_name, read_config
 from elmo_tasks.in_allennlp.quiet import kept_quiet
-from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.results import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.report import logger
 from elmo_tasks.training.several_processes import num_nodes, prepare_processes

@@ -8,9 +8,9 @@ from allennlp.modules import TextFieldEmbedder
 from allennlp.nn.util import get_text_field_mask
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
+from elmo_tasks.common.tensors import distinct_rows
 from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.elmo.mix import ElmoMix
 

@@ -10,7 +10,7 @@ from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError, check_at_least
 from elmo_tasks.common.records import Record, kind_of, read_records
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.label_fields import KnownLabelField, KnownLabelsField
 from elmo_tasks.readers.text_reader import DocumentField, TextReader

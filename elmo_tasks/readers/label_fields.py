@@ -3,7 +3,7 @@ from collections.abc import Iterable, Sequence
 from allennlp.data import Vocabulary
 from allennlp.data.fields import LabelField, MultiLabelField, SequenceLabelField, TextField
 
-from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.text import listed
 from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 
 # The index of a label that the training data lacks. No model predicts it.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from allennlp.data import Token
 
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 
 
 class GoldAnswer(NamedTuple):

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 from elmo_tasks.serve.worker import Predict, Worker, count_words
 
 # The message of an error may quote the input, and is cut to this many characters.

@@ -15,8 +15,9 @@ from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights, put_back_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.processes import num_cores, rank
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.processes import rank
+from elmo_tasks.common.text import did_you_mean
+from elmo_tasks.common.threads import num_cores
 from elmo_tasks.training.recovery import Recovery
 from elmo_tasks.training.report import EpochReport
 from elmo_tasks.training.shared_data_loader import SharedDataLoader

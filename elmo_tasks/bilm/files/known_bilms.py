@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Union
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.hub import hub_folder, is_hub_name
-from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.fetch import hub_folder, is_hub_name, local_path
+from elmo_tasks.common.package_data import check_is_installed, pretrained_files
+from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.common.unpacking import unpacked
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"

@@ -5,7 +5,7 @@ import torch
 
 from elmo_tasks.bilm.layer_source import LayerSource
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.common.tensors import hash_bytes
 from elmo_tasks.elmo.store.database import LayerDatabase
 
 Array = numpy.ndarray

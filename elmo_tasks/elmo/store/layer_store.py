@@ -9,7 +9,7 @@ import torch
 
 from elmo_tasks.bilm.layer_source import LayerSource
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.common.tensors import hash_bytes
 from elmo_tasks.elmo.store.database import LayerDatabase
 from elmo_tasks.elmo.store.entries import decode, encode, entry_bytes, key_in, own_key
 
