@@ -1,6 +1,6 @@
 """
-The script `elmo-tasks`: one parser for all commands of this package, and a door to some of
-AllenNLP's. It imports neither PyTorch nor AllenNLP before a command runs.
+The script `elmo-tasks`: one parser for all commands of this package. It imports neither PyTorch nor
+AllenNLP before a command runs.
 """
 
 import argparse
@@ -25,13 +25,6 @@ from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.text import did_you_mean
 
-# The commands of AllenNLP that `elmo-tasks` runs with the plugin.
-OF_ALLENNLP = {
-    "find-lr": "Find a learning rate.",
-    "build-vocab": "Build the vocabulary of a config.",
-    "print-results": "Print the metrics of several trainings.",
-}
-
 # Trainings may need any part of AllenNLP; other commands start in half the time without `HEAVY`.
 _TRAINING = ("ablation", "train")
 
@@ -51,18 +44,12 @@ def main() -> None:
     name, *others = sys.argv[1:] or ["--help"]
     common.register = _register if name in _TRAINING else _register_quickly
     name = "--version" if name == "version" else name.removeprefix("elmo-")
-    if name in OF_ALLENNLP:
-        _run_allennlp(name, others)
-    elif name in COMMANDS or name.startswith("-"):
-        with one_line_errors("elmo-tasks"):
-            args = _parse([name, *others])
-        args.func(args)
-    else:
-        nearest = did_you_mean(name, [*COMMANDS, *OF_ALLENNLP])
-        sys.exit(
-            f"elmo-tasks: there is no command {name!r}"
-            f"{nearest or '; elmo-tasks --help lists the commands'}"
-        )
+    if name not in COMMANDS and not name.startswith("-"):
+        nearest = did_you_mean(name, COMMANDS) or "; elmo-tasks --help lists the commands"
+        sys.exit(f"elmo-tasks: there is no command {name!r}{nearest}")
+    with one_line_errors("elmo-tasks"):
+        args = _parse([name, *others])
+    args.func(args)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -78,14 +65,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 class _Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
-        groups = {
-            title: {name: summary(load(name)) for name in names} for title, names in GROUPS.items()
-        }
         blocks = ["ELMo vectors, and models with ELMo."]
-        blocks += [
-            f"{title}:\n" + "\n".join(f"  {name:14}{text}" for name, text in commands.items())
-            for title, commands in {**groups, "commands of AllenNLP": OF_ALLENNLP}.items()
-        ]
+        for title, names in GROUPS.items():
+            lines = [f"  {name:14}{summary(load(name))}" for name in names]
+            blocks.append("\n".join([f"{title}:", *lines]))
         blocks.append(f"models of this package: {MODELS}\nbiLMs: {BILMS}")
         blocks.append("`elmo-tasks COMMAND --help` explains a command.")
         self.description = "\n\n".join(blocks)
@@ -129,25 +112,3 @@ def _register() -> None:
 def _register_quickly() -> None:
     with deferred(*HEAVY):
         _register()
-
-
-def _run_allennlp(name: str, arguments: list[str]) -> None:
-    """Runs a command of AllenNLP with the plugin."""
-    kept = [argument for argument in arguments if argument != "--debug"]
-    sys.argv = ["elmo-tasks", name, *kept]
-    with one_line_errors(f"elmo-tasks {name}", debug=len(kept) < len(arguments)):
-        _register()
-        from allennlp.commands import parse_args
-        from allennlp.common.util import import_module_and_submodules
-
-        from elmo_tasks.common.threads import choose_threads
-        from elmo_tasks.in_allennlp.config_names import configs_by_name
-
-        args = parse_args("elmo-tasks")[1]
-        # The processes that a command starts import these packages, too.
-        args.include_package = ["elmo_tasks.plugin", *getattr(args, "include_package", [])]
-        for package in args.include_package:
-            import_module_and_submodules(package)
-        choose_threads(None)
-        with configs_by_name():
-            args.func(args)

@@ -15,7 +15,6 @@ import pytest
 from elmo_tasks import __version__, console
 from elmo_tasks.commands.command import COMMANDS, load, summary
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
-from elmo_tasks.console import OF_ALLENNLP
 from tests.core_test import ALLENNLP, BLOCKED, run
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
@@ -83,7 +82,6 @@ def test_all_help_and_the_version_need_neither_torch_nor_allennlp() -> None:
     for name, said in zip(COMMANDS, others, strict=True):
         assert f"usage: elmo-tasks {name} " in said
         assert f"  {name:14}{summary(load(name))}" in all_help
-    assert all(f"  {name} " in all_help for name in OF_ALLENNLP)
     first = all_help.split("\n  ")[1:5]
     assert [line.split()[0] for line in first] == ["new", "train", "predict", "evaluate"]
     assert version == again == f"elmo-tasks {__version__}\n"

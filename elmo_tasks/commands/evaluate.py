@@ -28,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--predictions-output-file", metavar="OUT", help="write the answers to this file")
     add_count(parser, "--batch-size", None, "inputs in a batch (default: as in training)")
     add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
-    add_shared(parser, "--file-friendly-logging")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -54,7 +53,6 @@ def run(args: argparse.Namespace) -> None:
             cmd_overrides=args.overrides,
             cuda_device=args.cuda_device,
             weights_file=args.weights,
-            file_friendly_logging=args.file_friendly_logging,
         )
     for name, value in metrics.items():
         if not _ABOUT_TRAINING.search(name):

@@ -55,10 +55,6 @@ _SHARED: dict[str, dict[str, Any]] = {
         "CPU or GPU that has units for it, with relative errors of 0.5 %%; or auto, the faster of "
         "the two (default: that of the archive's config, otherwise float32)",
     },
-    "--file-friendly-logging": {
-        "action": "store_true",
-        "help": "write each state of the progress bar on a line of its own",
-    },
     "--language": {
         "metavar": "CODE",
         "default": "en",

@@ -30,20 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-header", action="store_true", help="the columns of a table are named 1, 2, ...")
     add_count(parser, "--batch-size", 1, "inputs in a batch")
     add("--predictor", metavar="NAME", help="a predictor other than the model's own")
-    add("--predictor-args", metavar="JSON", default="", help="parameters of the predictor")
     add(
         "--use-dataset-reader",
         action="store_true",
         help="read FILE as labelled data, in the format of the training data",
     )
-    add(
-        "--dataset-reader-choice",
-        choices=("train", "validation"),
-        default="validation",
-        help="the reader of --use-dataset-reader (default: validation)",
-    )
     add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
-    add_shared(parser, "--file-friendly-logging")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,5 +1,4 @@
 import errno
-import glob
 import logging
 import os
 import shutil
@@ -78,13 +77,6 @@ def _is_full(folder: Path, error: Exception) -> bool:
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         return True
     return "No space left" in str(error) or shutil.disk_usage(folder).free < _FULL
-
-
-def remove_leftovers(*paths: str | os.PathLike) -> None:
-    """Removes what killed processes left beside these paths, to which no process may write now."""
-    for path in map(Path, paths):
-        for aside in path.parent.glob(f".{glob.escape(path.name)}.*"):
-            aside.unlink(missing_ok=True)
 
 
 @contextmanager

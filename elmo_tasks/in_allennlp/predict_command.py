@@ -1,11 +1,8 @@
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import chain
-from typing import Any
 
-from allennlp.common import logging
 from allennlp.common.checks import check_for_gpu
 from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
@@ -25,13 +22,9 @@ def predict(args: argparse.Namespace) -> None:
     """Runs `elmo-tasks predict`."""
     if args.silent and not args.output:
         raise ConfigurationError("--silent without --output: there would be no output")
-    logging.FILE_FRIENDLY_LOGGING = args.file_friendly_logging
-    settings = _settings(args)
     check_for_gpu(args.cuda_device)
     archive = open_archive(args.archive_file, args.cuda_device, args.overrides, args.weights)
-    predictor = Predictor.from_archive(
-        archive, args.predictor, args.dataset_reader_choice, extra_args=settings
-    )
+    predictor = Predictor.from_archive(archive, args.predictor)
     if args.use_dataset_reader:
         groups = groups_of(predictor._dataset_reader.read(args.input_file), args.batch_size)
         outputs = chain.from_iterable(map(predictor.predict_batch_instance, groups))
@@ -45,19 +38,6 @@ def predict(args: argparse.Namespace) -> None:
                 print(answer, end="")
             if output is not None:
                 output.write(answer)
-
-
-def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns the parameters of the predictor."""
-    try:
-        settings = json.loads(args.predictor_args.strip() or "{}")
-    except json.JSONDecodeError:
-        settings = None
-    if not isinstance(settings, dict):
-        raise ConfigurationError(
-            f"--predictor-args must be a JSON object, not {args.predictor_args!r:.80}"
-        )
-    return settings
 
 
 def answers_to(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write, lock, remove_leftovers, write_whole
+from elmo_tasks.common.files import atomic_write, lock, write_whole
 from tests.helpers import processes
 
 
@@ -135,20 +135,6 @@ def test_a_link_to_a_file_is_replaced(tmp_path: Path) -> None:
 
     assert link.read_text() == "new" and not link.is_symlink()
     assert (tmp_path / "old.txt").read_text() == "old"
-
-
-def test_what_killed_writers_left_is_removed(tmp_path: Path) -> None:
-    def killed() -> None:
-        with atomic_write(tmp_path / "out.json"):
-            os.kill(os.getpid(), 9)
-
-    assert processes.run(killed) == -9
-    assert len(os.listdir(tmp_path)) == 1
-    (tmp_path / ".other.json.12345678").touch()
-
-    remove_leftovers(tmp_path / "out.json")
-
-    assert os.listdir(tmp_path) == [".other.json.12345678"]
 
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
