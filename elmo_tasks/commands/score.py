@@ -9,7 +9,7 @@ perplexity of the text is printed to the standard error.
 
 examples:
   echo "The boat left the bank ." | elmo-tasks score -
-  elmo-tasks score text.txt.gz --output text.tsv --processes 4
+  elmo-tasks score text.txt.gz --processes 4 > text.tsv
   elmo-tasks score reviews.csv --column review --split --sums
   elmo-tasks score stories.txt --whole-words --context 3
   elmo-tasks score heldout.txt --sums --bilm my-language-model > heldout.tsv
@@ -17,9 +17,7 @@ examples:
 
 import argparse
 import sys
-from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmo_tasks.commands.options import (
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_texts(parser)
-    add("--output", metavar="OUT", help="the file to write (default: the standard output)")
     add(
         "--sums",
         action="store_true",
@@ -77,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.common.files import atomic_write
     from elmo_tasks.common.threads import one_thread
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
@@ -91,8 +87,7 @@ def run(args: argparse.Namespace) -> None:
     with texts_from_args(args) as corpus:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
         settings = ScoreSettings(args.context, _cut(args), args.sums)
-        with nullcontext() if args.output is None else atomic_write(args.output) as aside:
-            total = _score(corpus, model, settings, args.processes, aside)
+        total = _score(corpus, model, settings, args.processes)
     name = "-" if args.input_file == ["-"] else corpus
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
@@ -112,9 +107,8 @@ def _score(
     model: "LanguageModel",
     settings: "ScoreSettings",
     num_processes: int,
-    output: "Path | None",
 ) -> "Perplexity":
-    """Writes the scores to a file or the standard output, and shows the progress."""
+    """Prints the scores, and shows the progress."""
     from tqdm import tqdm
 
     from elmo_tasks.language_model.scoring.score_text import scores_in_processes, scores_of
@@ -126,14 +120,11 @@ def _score(
         scores = scores_in_processes(model, sentences, settings, num_processes)
     else:
         scores = scores_of(model, sentences, settings)
-    with (
-        nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
-        # A short text needs no bar.
-        tqdm(unit=" tokens", desc="scoring", delay=3) as progress,
-    ):
-        file.write(settings.header())
+    # A short text needs no bar.
+    with tqdm(unit=" tokens", desc="scoring", delay=3) as progress:
+        sys.stdout.write(settings.header())
         for index, score in enumerate(scores):
-            file.write(settings.lines(index, score))
+            sys.stdout.write(settings.lines(index, score))
             total.add(score)
             progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
             progress.update(len(score.tokens))

@@ -10,7 +10,6 @@ import pytest
 
 from elmo_tasks import console
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
-from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 from tests.helpers.language_models import SENTENCES, written_model
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -117,26 +116,6 @@ def test_a_word_with_punctuation_has_one_number(
     starts = [0, 1, 3, 5, 7, 9]
     sums = [sum(pieces[start:stop]) for start, stop in zip(starts, starts[1:])]
     assert [float(row["forward"]) for row in rows] == pytest.approx(sums, abs=1e-3)
-
-
-def test_an_output_has_what_would_be_printed_and_appears_whole(
-    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output = tmp_path / "out.tsv"
-    output.write_text("an earlier run")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ScoreSettings, "lines", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            score(text, "--output", output)
-    assert output.read_text() == "an earlier run"
-
-    assert score(text, "--output", output)[0] == ""
-    assert output.read_text() == score(text)[0]
-    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "out.tsv"}
-
-
-# Tests of bad input.
 
 
 def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
