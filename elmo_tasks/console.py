@@ -9,7 +9,6 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterable
 
 from elmo_tasks import __version__, common
 from elmo_tasks.commands.command import (
@@ -43,18 +42,31 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     name, *others = sys.argv[1:] or ["--help"]
     common.register = _register if name in _TRAINING else _register_quickly
-    name = "--version" if name == "version" else name.removeprefix("elmo-")
-    if name not in COMMANDS and not name.startswith("-"):
+    name = name.removeprefix("elmo-")
+    if name in ("-h", "--help"):
+        print(_overview())
+    elif name in ("--version", "version"):
+        print(f"elmo-tasks {__version__}")
+    elif name in COMMANDS:
+        with one_line_errors("elmo-tasks"):
+            args = _parse(name, others)
+        args.func(args)
+    else:
         nearest = did_you_mean(name, COMMANDS) or "; elmo-tasks --help lists the commands"
         sys.exit(f"elmo-tasks: there is no command {name!r}{nearest}")
-    with one_line_errors("elmo-tasks"):
-        args = _parse([name, *others])
-    args.func(args)
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = make_parser([name for name in COMMANDS if name == arguments[0]])
-    args, unknown = parser.parse_known_args(arguments)
+def _overview() -> str:
+    lines = ["usage: elmo-tasks COMMAND ...", "", "ELMo vectors, and models with ELMo."]
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {name:14}{summary(load(name))}" for name in names)]
+    lines += ["", f"models of this package: {MODELS}", f"biLMs: {BILMS}"]
+    lines += ["", "`elmo-tasks COMMAND --help` explains a command."]
+    return "\n".join(lines)
+
+
+def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
+    args, unknown = make_parser(name).parse_known_args([name, *arguments])
     if unknown:
         known = args.parser._option_string_actions
         args.parser.error(
@@ -63,42 +75,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return args
 
 
-class _Parser(argparse.ArgumentParser):
-    def format_help(self) -> str:
-        blocks = ["ELMo vectors, and models with ELMo."]
-        for title, names in GROUPS.items():
-            lines = [f"  {name:14}{summary(load(name))}" for name in names]
-            blocks.append("\n".join([f"{title}:", *lines]))
-        blocks.append(f"models of this package: {MODELS}\nbiLMs: {BILMS}")
-        blocks.append("`elmo-tasks COMMAND --help` explains a command.")
-        self.description = "\n\n".join(blocks)
-        return super().format_help()
-
-
-def make_parser(commands: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Returns the parser of these commands. Its help lists all commands."""
-    parser = _Parser(
-        "elmo-tasks",
-        usage="elmo-tasks COMMAND ...",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """Returns a parser of `elmo-tasks` that knows one command."""
+    parser = argparse.ArgumentParser("elmo-tasks")
+    subparser = add_command(parser.add_subparsers(prog="elmo-tasks"), name, load(name))
+    subparser.add_argument(
+        "--include-package",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="import this package first, which registers classes of your own",
     )
-    parser.add_argument("--version", action="version", version=f"elmo-tasks {__version__}")
-    subparsers = parser.add_subparsers(
-        prog="elmo-tasks",
-        required=True,
-        metavar="COMMAND",
-        help=argparse.SUPPRESS,
-        parser_class=argparse.ArgumentParser,
-    )
-    for name in commands:
-        subparser = add_command(subparsers, name, load(name))
-        subparser.add_argument(
-            "--include-package",
-            metavar="PACKAGE",
-            action="append",
-            default=[],
-            help="import this package first, which registers classes of your own",
-        )
     return parser
 
 

@@ -38,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write each state of the progress bar on a line of its own",
     )
-    add("--dry-run", action="store_true", help="make the vocabulary, show the data, do not train")
     add(
         "--node-rank",
         type=int,

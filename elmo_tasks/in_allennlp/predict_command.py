@@ -1,14 +1,12 @@
 import argparse
 from collections.abc import Iterator
 from contextlib import nullcontext
-from itertools import chain
 
 from allennlp.common.checks import check_for_gpu
-from allennlp.common.util import JsonDict
+from allennlp.common.util import JsonDict, lazy_groups_of
 from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
-from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import printable
 from elmo_tasks.common.text_files import at_line
@@ -25,13 +23,8 @@ def predict(args: argparse.Namespace) -> None:
     check_for_gpu(args.cuda_device)
     archive = open_archive(args.archive_file, args.cuda_device, args.overrides, args.weights)
     predictor = Predictor.from_archive(archive, args.predictor)
-    if args.use_dataset_reader:
-        groups = groups_of(predictor._dataset_reader.read(args.input_file), args.batch_size)
-        outputs = chain.from_iterable(map(predictor.predict_batch_instance, groups))
-        answers: Iterator[str] = map(predictor.dump_line, outputs)
-    else:
-        inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
-        answers = answers_to(inputs, predictor, args.batch_size, args.jsonl)
+    inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
+    answers = answers_to(inputs, predictor, args.batch_size, args.jsonl)
     with open(args.output, "w", encoding="utf-8") if args.output else nullcontext() as output:
         for answer in answers:
             if not args.silent:
@@ -48,7 +41,7 @@ def answers_to(
     not JSON, unless `as_json`. Raises `ValueError` if the file has no input.
     """
     is_empty = True
-    for group in groups_of(inputs.records, batch_size):
+    for group in lazy_groups_of(inputs.records, batch_size):
         is_empty = False
         first, last = group[0].line, group[-1].line
         with at_line(inputs.name, first if first == last else f"{first}-{last}"):

@@ -107,9 +107,8 @@ def train(args: argparse.Namespace) -> None:
         recover=args.recover,
         force=args.force,
         node_rank=args.node_rank,
-        dry_run=args.dry_run,
     )
-    if args.dry_run or args.node_rank:
+    if args.node_rank:
         return
     folder = Path(args.serialization_dir)
     for line in result_lines(config, folder):

@@ -55,7 +55,7 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
 
 def test_a_misspelt_option_is_answered_with_the_right_one(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit, match="^2$"):
-        console._parse(["predict", "sst", "in.txt", "--ouput", "x"])
+        console._parse("predict", ["sst", "in.txt", "--ouput", "x"])
 
     assert "unrecognized arguments: --ouput x; did you mean '--output'?" in capsys.readouterr().err
 

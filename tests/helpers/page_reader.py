@@ -112,7 +112,7 @@ class PageReader:
         if name in IN_ALLENNLP:
             self.give_allennlp([f"elmo-{name}", *arguments[1:]])
         elif name in COMMANDS:
-            args = make_parser([name]).parse_args(arguments)
+            args = make_parser(name).parse_args(arguments)
             if name == "new" and self.checks_files:
                 args.func(args)
             elif name == "train" and self.checks_files:
