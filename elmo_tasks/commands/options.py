@@ -77,12 +77,8 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "threads of each PyTorch operator (default: OMP_NUM_THREADS, otherwise a quarter "
         "of the cores, and a biLM that is not trained computes two parts of a batch at once)",
     },
-    "--weights": {
-        "metavar": "FILE",
-        "help": "read these weights, such as a checkpoint, in place of the best ones",
-    },
 }
-_OTHER_NAMES = {"--output": "--output-file", "--overrides": "-o", "--weights": "--weights-file"}
+_OTHER_NAMES = {"--output": "--output-file", "--overrides": "-o"}
 
 
 def add_shared(parser: Any, *names: str, **changes: Any) -> None:

@@ -28,8 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")
     add("--no-header", action="store_true", help="the columns of a table are named 1, 2, ...")
     add_count(parser, "--batch-size", 1, "inputs in a batch")
-    add("--predictor", metavar="NAME", help="a predictor other than the model's own")
-    add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
+    add_shared(parser, "--overrides", "--cuda-device", "--threads")
 
 
 def run(args: argparse.Namespace) -> None:

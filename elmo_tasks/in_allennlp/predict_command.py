@@ -21,8 +21,8 @@ def predict(args: argparse.Namespace) -> None:
     if args.silent and not args.output:
         raise ConfigurationError("--silent without --output: there would be no output")
     check_for_gpu(args.cuda_device)
-    archive = open_archive(args.archive_file, args.cuda_device, args.overrides, args.weights)
-    predictor = Predictor.from_archive(archive, args.predictor)
+    archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
+    predictor = Predictor.from_archive(archive)
     inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
     answers = answers_to(inputs, predictor, args.batch_size, args.jsonl)
     with open(args.output, "w", encoding="utf-8") if args.output else nullcontext() as output:
