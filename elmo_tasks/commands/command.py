@@ -91,8 +91,11 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
         if args.include_package:
             from allennlp.common.util import import_module_and_submodules
 
+            from elmo_tasks.archives.check_config import named_packages
+
             for package in args.include_package:
                 import_module_and_submodules(package)
+                named_packages.add(package.partition(".")[0])
         # Only a command that computes has this option, and needs PyTorch.
         if "threads" in args:
             from elmo_tasks.common.threads import choose_threads
