@@ -2,7 +2,6 @@ import errno
 import logging
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,24 +20,19 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
     Makes a file appear whole or not at all. Yields a temporary path to write to, which is renamed
     to `path` if the block ends without an error, and otherwise removed. If the disk is full, raises
-    an `OSError` that names `path`. A device, a pipe or `/dev/stdout` is not replaced: the finished
-    file is written to it.
+    an `OSError` that names `path`. Raises `ConfigurationError` for a device or a pipe, such as
+    `/dev/stdout`, which no file may replace.
     """
     target = Path(path)
-    is_stream = _is_stream(target)
-    folder = Path(tempfile.gettempdir()) if is_stream else target.parent
+    if _is_stream(target):
+        raise ConfigurationError(f"{path} is a device or a pipe, which no file may replace")
+    folder = target.parent
     folder.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=folder)
     os.close(handle)
     aside = Path(name)
     try:
         yield aside
-        if is_stream:
-            # Flush, so that earlier prints come first.
-            sys.stdout.flush()
-            with open(aside, "rb") as written, open(target, "ab") as stream:
-                shutil.copyfileobj(written, stream)
-            return
         # `mkstemp` makes the file readable by its owner only; give it the usual permissions.
         umask = os.umask(0)
         os.umask(umask)
