@@ -23,7 +23,7 @@ from benchmarks.harness import ROOT, parser, report
 from benchmarks.made_up_text import made_up_text
 from benchmarks.sizes import SIZES, make_options
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.common.processes import num_cores
+from elmo_tasks.common.threads import num_cores
 
 # A name in a table -> the command. The folder of a run has `text.txt`, `few.txt`, `classify.csv`,
 # and a biLM with random weights for each size. A server is asked for each line

@@ -25,7 +25,7 @@ import numpy
 from tqdm import tqdm
 
 from benchmarks.harness import in_a_process, parser, report
-from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.common.tensors import hash_bytes
 from elmo_tasks.elmo.store.database import LayerDatabase
 
 _KEY = hash_bytes(b"benchmark")

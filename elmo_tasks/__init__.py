@@ -9,7 +9,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from elmo_tasks.common import registration
+from elmo_tasks import common
 
 if TYPE_CHECKING:
     from elmo_tasks.elmo import ElmoEncoder
@@ -29,12 +29,12 @@ def __getattr__(name: str) -> Any:
             "elmo_tasks.language_model.scoring.language_model"
         ).LanguageModel
     if name == "load":
-        registration.register()
+        common.register()
         return importlib.import_module("elmo_tasks.predictors.load").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-registration.register = lambda: importlib.import_module("elmo_tasks.plugin")
+common.register = lambda: importlib.import_module("elmo_tasks.plugin")
 
 # AllenNLP imports its plugins by the name of this package.
 if sys.modules.get("allennlp") is not None:

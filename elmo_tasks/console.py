@@ -1,6 +1,6 @@
 """
-The script `elmo-tasks`: one parser for all commands of this package, and a door to some of
-AllenNLP's. It imports neither PyTorch nor AllenNLP before a command runs.
+The script `elmo-tasks`: one parser for all commands of this package. It imports neither PyTorch nor
+AllenNLP before a command runs.
 """
 
 import argparse
@@ -9,9 +9,8 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterable
 
-from elmo_tasks import __version__
+from elmo_tasks import __version__, common
 from elmo_tasks.commands.command import (
     COMMANDS,
     GROUPS,
@@ -21,17 +20,9 @@ from elmo_tasks.commands.command import (
     summary,
 )
 from elmo_tasks.commands.options import BILMS, MODELS
-from elmo_tasks.common import registration
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
-from elmo_tasks.common.spelling import did_you_mean
-
-# The commands of AllenNLP that `elmo-tasks` runs with the plugin.
-OF_ALLENNLP = {
-    "find-lr": "Find a learning rate.",
-    "build-vocab": "Build the vocabulary of a config.",
-    "print-results": "Print the metrics of several trainings.",
-}
+from elmo_tasks.common.text import did_you_mean
 
 # Trainings may need any part of AllenNLP; other commands start in half the time without `HEAVY`.
 _TRAINING = ("ablation", "train")
@@ -50,25 +41,32 @@ def main() -> None:
     # SIGTERM ends a command as Ctrl-C does, so that the processes that it started end with it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     name, *others = sys.argv[1:] or ["--help"]
-    registration.register = _register if name in _TRAINING else _register_quickly
-    name = "--version" if name == "version" else name.removeprefix("elmo-")
-    if name in OF_ALLENNLP:
-        _run_allennlp(name, others)
-    elif name in COMMANDS or name.startswith("-"):
+    common.register = _register if name in _TRAINING else _register_quickly
+    name = name.removeprefix("elmo-")
+    if name in ("-h", "--help"):
+        print(_overview())
+    elif name in ("--version", "version"):
+        print(f"elmo-tasks {__version__}")
+    elif name in COMMANDS:
         with one_line_errors("elmo-tasks"):
-            args = _parse([name, *others])
+            args = _parse(name, others)
         args.func(args)
     else:
-        nearest = did_you_mean(name, [*COMMANDS, *OF_ALLENNLP])
-        sys.exit(
-            f"elmo-tasks: there is no command {name!r}"
-            f"{nearest or '; elmo-tasks --help lists the commands'}"
-        )
+        nearest = did_you_mean(name, COMMANDS) or "; elmo-tasks --help lists the commands"
+        sys.exit(f"elmo-tasks: there is no command {name!r}{nearest}")
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = make_parser([name for name in COMMANDS if name == arguments[0]])
-    args, unknown = parser.parse_known_args(arguments)
+def _overview() -> str:
+    lines = ["usage: elmo-tasks COMMAND ...", "", "ELMo vectors, and models with ELMo."]
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {name:14}{summary(load(name))}" for name in names)]
+    lines += ["", f"models of this package: {MODELS}", f"biLMs: {BILMS}"]
+    lines += ["", "`elmo-tasks COMMAND --help` explains a command."]
+    return "\n".join(lines)
+
+
+def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
+    args, unknown = make_parser(name).parse_known_args([name, *arguments])
     if unknown:
         known = args.parser._option_string_actions
         args.parser.error(
@@ -77,46 +75,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return args
 
 
-class _Parser(argparse.ArgumentParser):
-    def format_help(self) -> str:
-        groups = {
-            title: {name: summary(load(name)) for name in names} for title, names in GROUPS.items()
-        }
-        blocks = ["ELMo vectors, and models with ELMo."]
-        blocks += [
-            f"{title}:\n" + "\n".join(f"  {name:14}{text}" for name, text in commands.items())
-            for title, commands in {**groups, "commands of AllenNLP": OF_ALLENNLP}.items()
-        ]
-        blocks.append(f"models of this package: {MODELS}\nbiLMs: {BILMS}")
-        blocks.append("`elmo-tasks COMMAND --help` explains a command.")
-        self.description = "\n\n".join(blocks)
-        return super().format_help()
-
-
-def make_parser(commands: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Returns the parser of these commands. Its help lists all commands."""
-    parser = _Parser(
-        "elmo-tasks",
-        usage="elmo-tasks COMMAND ...",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """Returns a parser of `elmo-tasks` that knows one command."""
+    parser = argparse.ArgumentParser("elmo-tasks")
+    subparser = add_command(parser.add_subparsers(prog="elmo-tasks"), name, load(name))
+    subparser.add_argument(
+        "--include-package",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="import this package first, which registers classes of your own",
     )
-    parser.add_argument("--version", action="version", version=f"elmo-tasks {__version__}")
-    subparsers = parser.add_subparsers(
-        prog="elmo-tasks",
-        required=True,
-        metavar="COMMAND",
-        help=argparse.SUPPRESS,
-        parser_class=argparse.ArgumentParser,
-    )
-    for name in commands:
-        subparser = add_command(subparsers, name, load(name))
-        subparser.add_argument(
-            "--include-package",
-            metavar="PACKAGE",
-            action="append",
-            default=[],
-            help="import this package first, which registers classes of your own",
-        )
     return parser
 
 
@@ -130,25 +99,3 @@ def _register() -> None:
 def _register_quickly() -> None:
     with deferred(*HEAVY):
         _register()
-
-
-def _run_allennlp(name: str, arguments: list[str]) -> None:
-    """Runs a command of AllenNLP with the plugin."""
-    kept = [argument for argument in arguments if argument != "--debug"]
-    sys.argv = ["elmo-tasks", name, *kept]
-    with one_line_errors(f"elmo-tasks {name}", debug=len(kept) < len(arguments)):
-        _register()
-        from allennlp.commands import parse_args
-        from allennlp.common.util import import_module_and_submodules
-
-        from elmo_tasks.common.threads import choose_threads
-        from elmo_tasks.in_allennlp.config_names import configs_by_name
-
-        args = parse_args("elmo-tasks")[1]
-        # The processes that a command starts import these packages, too.
-        args.include_package = ["elmo_tasks.plugin", *getattr(args, "include_package", [])]
-        for package in args.include_package:
-            import_module_and_submodules(package)
-        choose_threads(None)
-        with configs_by_name():
-            args.func(args)

@@ -1,7 +1,7 @@
 """
 Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name,
 and repairs AllenNLP (`in_allennlp/compat.py`). It changes nothing else but the vocabulary of
-distributed trainings (`in_allennlp/saved_vocabulary.py`).
+distributed trainings (`SavedVocabulary` there).
 
 AllenNLP's commands import the plugin through `elmo_tasks`. A script that imports elmo_tasks before
 AllenNLP must also `import elmo_tasks.plugin`.
@@ -17,7 +17,7 @@ require_allennlp()
 from allennlp.commands.subcommand import Subcommand  # noqa: E402
 
 from elmo_tasks.commands.command import IN_ALLENNLP, add_command, load  # noqa: E402
-from elmo_tasks.in_allennlp import compat, saved_vocabulary  # noqa: E402, F401
+from elmo_tasks.in_allennlp import compat  # noqa: E402, F401
 
 # The modules that register names, by their rooms.
 REGISTERING = {

@@ -15,7 +15,6 @@ import pytest
 from elmo_tasks import __version__, console
 from elmo_tasks.commands.command import COMMANDS, load, summary
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
-from elmo_tasks.console import OF_ALLENNLP
 from tests.core_test import ALLENNLP, BLOCKED, run
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
@@ -83,7 +82,6 @@ def test_all_help_and_the_version_need_neither_torch_nor_allennlp() -> None:
     for name, said in zip(COMMANDS, others, strict=True):
         assert f"usage: elmo-tasks {name} " in said
         assert f"  {name:14}{summary(load(name))}" in all_help
-    assert all(f"  {name} " in all_help for name in OF_ALLENNLP)
     first = all_help.split("\n  ")[1:5]
     assert [line.split()[0] for line in first] == ["new", "train", "predict", "evaluate"]
     assert version == again == f"elmo-tasks {__version__}\n"
@@ -111,8 +109,7 @@ def test_answers_are_in_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stdout", output)
     monkeypatch.setattr(sys, "argv", ["elmo-tasks", "--version"])
 
-    with pytest.raises(SystemExit, match="^0$"):
-        console.main()
+    console.main()
 
     assert output.encoding == "utf-8"
 
@@ -128,8 +125,7 @@ def test_bars_fit_a_terminal_whose_width_may_be_unknown(
     monkeypatch.setenv("TQDM_NCOLS", "")
     monkeypatch.delenv("TQDM_NCOLS")
 
-    with pytest.raises(SystemExit, match="^0$"):
-        console.main()
+    console.main()
 
     assert os.environ["TQDM_NCOLS"] == width
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import torch
+from allennlp.common.util import lazy_groups_of
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
@@ -13,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.knowledge.layers import Rows
-from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.elmo import ElmoEncoder
 
@@ -61,7 +61,7 @@ def measure(encoder: ElmoEncoder, data: Path) -> Rows:
     words = list(glove.rows)[: RANKS[-1]]
     # x^LM does not depend on the context, so that any words make a sentence.
     layers = torch.cat(
-        [layers[0] for layers in encoder.layers(groups_of(words, _WORDS_PER_SENTENCE))]
+        [layers[0] for layers in encoder.layers(lazy_groups_of(words, _WORDS_PER_SENTENCE))]
     )
     tokens = layers.chunk(2, dim=1)[0].numpy()
     rows: Rows = {}

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import torch
+from allennlp.common.util import lazy_groups_of
 
 from benchmarks.knowledge.layers import SIDE_BY_SIDE, Rows
 from elmo_tasks.analysis.probe.probe import MostFrequent, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence
 from elmo_tasks.analysis.tables import layer_name
-from elmo_tasks.common.batches import groups_of
 from elmo_tasks.elmo import ElmoEncoder
 
 _READER = ColumnReader(["word", "universal", "pos"], "pos")
@@ -28,7 +28,7 @@ def measure(encoder: ElmoEncoder, data: Path) -> Rows:
     bilm = encoder.bilm
     width = (bilm.num_layers - 1) * bilm.get_output_dim() + bilm.get_output_dim() // 2 + 1
     products, sums = torch.zeros(width, width), torch.zeros(width, len(tags))
-    for group in groups_of(train, _GROUP):
+    for group in lazy_groups_of(train, _GROUP):
         inputs = _inputs(encoder, group)
         targets = [index_of[tag] for sentence in group for (tag,) in sentence.tags]
         products += inputs.T @ inputs

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, TENSORFLOW_HUB, has_bilm, is_zip
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.hub import hub_folder, is_hub_name
-from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.fetch import hub_folder, is_hub_name
+from elmo_tasks.common.package_data import check_is_installed, pretrained_files
+from elmo_tasks.common.text import nearest_or_all
 
 _CONFIG = "config.json"
 

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
-from allennlp.common.meta import Meta
 from allennlp.common.params import parse_overrides, with_overrides
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Archive, Model
@@ -22,9 +21,8 @@ from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_inside, check_regular, local_path
-from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.printable import printable
-from elmo_tasks.common.torch_file import read_tensors
+from elmo_tasks.common.tensors import read_tensors
+from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
 
 # A model may have this many parameters that are not in its file. A published model may name a biLM
@@ -39,7 +37,6 @@ def open_archive(
     name: str | os.PathLike,
     cuda_device: int = -1,
     overrides: str | dict[str, Any] = "",
-    weights_file: str | os.PathLike | None = None,
 ) -> Archive:
     """
     Opens a trained model as AllenNLP's `load_archive` does, but runs, reads and fetches nothing
@@ -50,13 +47,12 @@ def open_archive(
     name: As for `model_path`.
     cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
     overrides: The user's changes to the config, which may name any class.
-    weights_file: A file of weights that replace the model's own, such as a checkpoint's.
     """
     path = model_path(name)
     is_folder = os.path.isdir(path)
     with nullcontext(path) if is_folder else unpacked(local_path(path)) as folder:
         try:
-            return _open(Path(folder), cuda_device, overrides, weights_file)
+            return _open(Path(folder), cuda_device, overrides)
         # A config can be wrong in many ways, and AllenNLP checks few of them.
         except Exception as error:
             text = " ".join(str(error).split()).replace(f"{folder}{os.sep}", f"{name}: ")
@@ -67,12 +63,7 @@ def open_archive(
             raise ConfigurationError(printable(f"{start}{kind}{text:.1000}")) from error
 
 
-def _open(
-    folder: Path,
-    cuda_device: int,
-    overrides: str | dict[str, Any],
-    weights_file: str | os.PathLike | None,
-) -> Archive:
+def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Archive:
     for path in folder.rglob("*"):
         check_inside(path, folder)
         if not path.is_dir():
@@ -97,7 +88,9 @@ def _open(
         for field in ("dataset_reader", "validation_dataset_reader")
         if field in config
     ]
-    weights = Path(weights_file or _weights_path(folder))
+    # Published weights, those of an archive, or the best of a training.
+    paths = [folder / name for name in (PUBLISHED_WEIGHTS, "weights.th", "best.th")]
+    weights = next((path for path in paths if path.exists()), paths[-1])
     with _bounded_parameters(weights):
         model = _make_model(config, folder)
     if cuda_device >= 0:
@@ -105,9 +98,7 @@ def _open(
     model.extend_embedder_vocab()
     read = read_published if weights.name == PUBLISHED_WEIGHTS else read_tensors
     model.load_state_dict(read(weights))
-    meta = folder / "meta.json"
-    version = _read_object(meta).get("version") if meta.exists() else None
-    return Archive(model, Params(config), readers[0], readers[-1], version and Meta(version))
+    return Archive(model, Params(config), readers[0], readers[-1], meta=None)
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -131,12 +122,6 @@ def _without_files(model: Any) -> Any:
         return model
     left_out = {"pretrained_file", "initializer"} | ({"store"} if "options" in model else set())
     return {key: _without_files(value) for key, value in model.items() if key not in left_out}
-
-
-def _weights_path(folder: Path) -> Path:
-    """Returns the path of the weights: published ones, those of an archive, or of a training."""
-    paths = [folder / name for name in (PUBLISHED_WEIGHTS, "weights.th", "best.th")]
-    return next((path for path in paths if path.exists()), paths[-1])
 
 
 def _make_model(config: dict[str, Any], folder: Path) -> Model:

@@ -7,8 +7,8 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.hashing import hash_bytes, hash_tensors
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.tensors import hash_bytes, hash_tensors
+from elmo_tasks.common.text import parse_json
 
 StateDict = dict[str, torch.Tensor]
 

@@ -6,7 +6,7 @@ from torch.nn.functional import embedding
 
 from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import LstmState
-from elmo_tasks.common.distinct_rows import distinct_rows
+from elmo_tasks.common.tensors import distinct_rows
 from elmo_tasks.kernels.packing import Packing
 from elmo_tasks.kernels.threads import for_each
 

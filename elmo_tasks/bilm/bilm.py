@@ -18,9 +18,9 @@ from elmo_tasks.bilm.formats import format_of
 from elmo_tasks.bilm.lexicon import WordTable, write_vocabulary
 from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.kernels.threads import for_each, two_at_once
 
 if TYPE_CHECKING:

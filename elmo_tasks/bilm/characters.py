@@ -4,8 +4,8 @@ from collections.abc import Sequence
 import numpy
 import torch
 
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 # Character ids: 0 is the padding of a batch; 1 to 256 are the bytes of UTF-8, each plus 1; the next
 # four mark where sentences and words begin and end; `PAD_CHARACTER` is the padding within a token.

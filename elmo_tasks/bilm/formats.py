@@ -13,7 +13,7 @@ from elmo_tasks.bilm.files.weights import read_weights
 from elmo_tasks.bilm.lexicon import WordTable, read_vocabulary
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 
 
 class Format(NamedTuple):

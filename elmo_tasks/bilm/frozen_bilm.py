@@ -13,7 +13,7 @@ from elmo_tasks.bilm.characters import check_char_ids
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.common.hashing import hash_bytes, hash_tensors
+from elmo_tasks.common.tensors import hash_bytes, hash_tensors
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
 
 logger = logging.getLogger(__name__)

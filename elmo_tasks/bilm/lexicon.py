@@ -9,9 +9,9 @@ from torch.nn.functional import embedding
 from elmo_tasks.bilm.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
 from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 # The word that stands for all words outside a vocabulary.
 UNKNOWN_WORD = "<UNK>"

@@ -15,10 +15,9 @@ from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lexicon import UNKNOWN_WORD, Lexicon, words_of
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.torch_file import read_tensors
+from elmo_tasks.common.tensors import read_tensors
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN, parse_json
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
 

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.ablation.ablation import run_ablation
     from elmo_tasks.analysis.ablation.run import Run, text_of
     from elmo_tasks.analysis.ablation.settings import AblationSettings, parse_change
-    from elmo_tasks.common.lock import lock
+    from elmo_tasks.common.files import lock
     from elmo_tasks.common.package_data import config_folder
 
     changes: dict[str, Any] = dict(map(parse_change, args.changes))

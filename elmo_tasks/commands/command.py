@@ -18,8 +18,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from elmo_tasks.common import registration
-from elmo_tasks.common.printable import printable
+from elmo_tasks import common
+from elmo_tasks.common.text import printable
 
 # The commands under the headings of the help.
 GROUPS = {
@@ -87,12 +87,15 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
     with one_line_errors(args.parser.prog, args.debug, getattr(command, "GOES_ON", "")):
         name = command.__name__.rpartition(".")[2]
         if args.include_package or name not in _WITHOUT_ALLENNLP:
-            registration.register()
+            common.register()
         if args.include_package:
             from allennlp.common.util import import_module_and_submodules
 
+            from elmo_tasks.archives.check_config import named_packages
+
             for package in args.include_package:
                 import_module_and_submodules(package)
+                named_packages.add(package.partition(".")[0])
         # Only a command that computes has this option, and needs PyTorch.
         if "threads" in args:
             from elmo_tasks.common.threads import choose_threads

@@ -22,19 +22,11 @@ twice the size of OUT.hdf5.
 
 examples:
   elmo-tasks embed text.txt text.hdf5
-  elmo-tasks embed text.txt.gz text.hdf5 --average --bilm original
   elmo-tasks embed reviews.csv reviews.hdf5 --column review --split
-  elmo-tasks embed 'news/*.txt.xz' news.hdf5 --processes 8
+  elmo-tasks embed 'news/*.txt.xz' news.hdf5 --average --bilm original
   elmo-tasks embed a.jsonl b.jsonl vectors --shards parquet --processes 8
   elmo-tasks embed s3://bucket/text.gz s3://bucket/vectors --ray local
   elmo-tasks embed text.txt words.txt --words 20000
-  elmo-tasks embed text.txt text.hdf5 --top \\
-      --options options.json --weights weights.hdf5
-
-to read it:
-  with h5py.File("text.hdf5") as file:
-      vectors = file["0"][...]                          # the first line
-      names = json.loads(file["sentence_to_index"][0])  # {"A line .": "0", ...}
 """
 
 import argparse
@@ -101,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     _refuse_contradictions(args)
-    from elmo_tasks.common.lock import lock
+    from elmo_tasks.common.files import lock
 
     is_local = "://" not in args.output_file
     # A missing file is noticed before the biLM is loaded.

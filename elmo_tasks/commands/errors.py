@@ -17,8 +17,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_count, add_shared
-from elmo_tasks.commands.reports import add_report, deliver
+from elmo_tasks.commands.options import add_count, add_report, add_shared, deliver
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

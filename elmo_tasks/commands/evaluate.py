@@ -27,19 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--output", help="write the metrics to this file, too, as JSON")
     add("--predictions-output-file", metavar="OUT", help="write the answers to this file")
     add_count(parser, "--batch-size", None, "inputs in a batch (default: as in training)")
-    add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
-    add_shared(parser, "--file-friendly-logging")
+    add_shared(parser, "--overrides", "--cuda-device", "--threads")
 
 
 def run(args: argparse.Namespace) -> None:
     from allennlp.commands import evaluate
 
     from elmo_tasks.archives.open_archive import open_archive
+    from elmo_tasks.in_allennlp import replaced
     from elmo_tasks.in_allennlp.config_names import configs_by_name
-    from elmo_tasks.in_allennlp.replaced import replaced
 
-    def load_archive(*args: Any, **options: Any) -> Any:
-        archive = open_archive(*args, **options)
+    def load_archive(path: str, cuda_device: int, overrides: str, **_: Any) -> Any:
+        archive = open_archive(path, cuda_device, overrides)
         # The evaluator that writes answers, unless the config has another one.
         archive.config.params.setdefault("evaluation", {}).setdefault("type", "elmo")
         return archive
@@ -53,8 +52,6 @@ def run(args: argparse.Namespace) -> None:
             batch_size=args.batch_size,
             cmd_overrides=args.overrides,
             cuda_device=args.cuda_device,
-            weights_file=args.weights,
-            file_friendly_logging=args.file_friendly_logging,
         )
     for name, value in metrics.items():
         if not _ABOUT_TRAINING.search(name):

@@ -10,7 +10,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.reports import add_report, deliver
+from elmo_tasks.commands.options import add_report, deliver
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

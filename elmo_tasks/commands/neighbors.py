@@ -13,8 +13,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_bilm, add_count, open_from_args
-from elmo_tasks.commands.reports import add_report, deliver
+from elmo_tasks.commands.options import add_bilm, add_count, add_report, deliver, open_from_args
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elmo_tasks.common import registration
+from elmo_tasks import common
 from elmo_tasks.common.errors import ConfigurationError, require_allennlp
 from elmo_tasks.common.package_data import config_folder
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 
     config, found = args.file, None
     if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
-        registration.register()
+        common.register()
         from elmo_tasks.own_data.inspect_data import inspect_data
 
         config, found = inspect_data(args)
@@ -90,9 +90,10 @@ def first_config(
     begin, fields = _template(task)
     # A biLM has no ELMo.
     fields = fields if task == "bilm" else _template("shared")[1] | fields
-    for name in fields.keys() & (values or {}).keys():
-        comment = fields[name].rpartition("\n")[0]
-        fields[name] = f"{comment}\n  {name}: {_written((values or {})[name])},"
+    for name, value in (values or {}).items():
+        if name in fields:
+            comment = fields[name].rpartition("\n")[0]
+            fields[name] = f"{comment}\n  {name}: {json.dumps(value, ensure_ascii=False)},"
     head = [*found, "Train this with", f"    {_command(file)}"]
     lines = "".join(f"// {line}\n" for line in head)
     return f"{lines}{begin}{{\n" + "\n\n".join(fields.values()) + "\n}\n"
@@ -109,15 +110,3 @@ def _template(name: str) -> tuple[str, dict[str, str]]:
 
 def _command(file: Path) -> str:
     return shlex.join(["elmo-tasks", "train", str(file), "-s", f"runs/{file.stem}"])
-
-
-def _written(value: Any) -> str:
-    """Returns a value in jsonnet, as the shipped configs write it."""
-    if isinstance(value, dict):
-        inside = ", ".join(f"{name}: {_written(child)}" for name, child in value.items())
-        return f"{{ {inside} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
-    if isinstance(value, str) and not {"'", "\\"} & set(value):
-        return f"'{value}'"
-    return json.dumps(value)

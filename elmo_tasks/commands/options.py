@@ -1,16 +1,19 @@
 """The options that several commands have, and what reads them."""
 
 import argparse
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text import printable
 
-# PyTorch is imported only when a command runs.
+# PyTorch is imported only when a command runs, and matplotlib only for a chart.
 if TYPE_CHECKING:
     import torch
+    from matplotlib.figure import Figure
 
     from elmo_tasks.elmo.opening import Opened
     from elmo_tasks.embed.corpus import Corpus
@@ -52,10 +55,6 @@ _SHARED: dict[str, dict[str, Any]] = {
         "CPU or GPU that has units for it, with relative errors of 0.5 %%; or auto, the faster of "
         "the two (default: that of the archive's config, otherwise float32)",
     },
-    "--file-friendly-logging": {
-        "action": "store_true",
-        "help": "write each state of the progress bar on a line of its own",
-    },
     "--language": {
         "metavar": "CODE",
         "default": "en",
@@ -78,12 +77,8 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "threads of each PyTorch operator (default: OMP_NUM_THREADS, otherwise a quarter "
         "of the cores, and a biLM that is not trained computes two parts of a batch at once)",
     },
-    "--weights": {
-        "metavar": "FILE",
-        "help": "read these weights, such as a checkpoint, in place of the best ones",
-    },
 }
-_OTHER_NAMES = {"--output": "--output-file", "--overrides": "-o", "--weights": "--weights-file"}
+_OTHER_NAMES = {"--output": "--output-file", "--overrides": "-o"}
 
 
 def add_shared(parser: Any, *names: str, **changes: Any) -> None:
@@ -173,3 +168,36 @@ def texts_from_args(args: argparse.Namespace) -> "Iterator[Corpus]":
     with spooled() if args.input_file == ["-"] else nullcontext() as copied:
         files = args.input_file if copied is None else [copied]
         yield Corpus(files, args.column, _splitter(args))
+
+
+def add_report(parser: argparse.ArgumentParser, has_chart: bool = True) -> None:
+    """Adds the options that `deliver` reads."""
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        help="write the numbers as JSON, too; with -, print them instead of the text",
+    )
+    if has_chart:
+        parser.add_argument("--chart", metavar="FILE", help="draw a chart, too, as PNG")
+
+
+def deliver(
+    args: argparse.Namespace,
+    text: str,
+    numbers: Mapping[str, Any],
+    draw: "Callable[[], Figure] | None" = None,
+) -> None:
+    """
+    Prints the text of a report, or with `--json -` its numbers, and writes the files of `--json`
+    and `--chart`.
+    """
+    from elmo_tasks.common.files import atomic_write, write_whole
+
+    content = json.dumps(numbers, indent=2, ensure_ascii=False)
+    # A label or name from an archive may contain control characters.
+    print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
+    if args.json not in (None, "-"):
+        write_whole(args.json, content + "\n")
+    if draw is not None and args.chart is not None:
+        with atomic_write(args.chart) as aside:
+            draw().savefig(aside, format="png", dpi=150)

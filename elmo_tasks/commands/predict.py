@@ -10,7 +10,6 @@ JSON. Empty lines, and rows of a table without a text, have no answer.
 examples:
   echo "A warm, funny film." | elmo-tasks predict sst -
   elmo-tasks predict runs/reviews new.csv --column review --jsonl
-  elmo-tasks predict runs/ner data/conll2003/eng.testb --use-dataset-reader
 """
 
 import argparse
@@ -29,21 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")
     add("--no-header", action="store_true", help="the columns of a table are named 1, 2, ...")
     add_count(parser, "--batch-size", 1, "inputs in a batch")
-    add("--predictor", metavar="NAME", help="a predictor other than the model's own")
-    add("--predictor-args", metavar="JSON", default="", help="parameters of the predictor")
-    add(
-        "--use-dataset-reader",
-        action="store_true",
-        help="read FILE as labelled data, in the format of the training data",
-    )
-    add(
-        "--dataset-reader-choice",
-        choices=("train", "validation"),
-        default="validation",
-        help="the reader of --use-dataset-reader (default: validation)",
-    )
-    add_shared(parser, "--weights", "--overrides", "--cuda-device", "--threads")
-    add_shared(parser, "--file-friendly-logging")
+    add_shared(parser, "--overrides", "--cuda-device", "--threads")
 
 
 def run(args: argparse.Namespace) -> None:

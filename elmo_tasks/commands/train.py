@@ -32,8 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for classify and tag: in the end, split training and validation data into N "
         "folds, train once without each fold, and print the scores' mean and deviation",
     )
-    add_shared(parser, "--overrides", "--threads", "--file-friendly-logging")
-    add("--dry-run", action="store_true", help="make the vocabulary, show the data, do not train")
+    add_shared(parser, "--overrides", "--threads")
+    add(
+        "--file-friendly-logging",
+        action="store_true",
+        help="write each state of the progress bar on a line of its own",
+    )
     add(
         "--node-rank",
         type=int,

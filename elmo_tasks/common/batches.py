@@ -1,8 +1,4 @@
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
-
-T = TypeVar("T")
 
 # A batch of few texts may have this many times `max_tokens`.
 _LARGEST = 8
@@ -43,12 +39,3 @@ def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[lis
         batch.append(length)
     if batch:
         yield batch
-
-
-def groups_of(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yields the items in lists of `size`, which must be 1 or more; the last may be shorter."""
-    if size < 1:
-        raise ValueError(f"the batch size must be 1 or more, not {size}")
-    items = iter(items)
-    while group := list(islice(items, size)):
-        yield group

@@ -97,6 +97,3 @@ def _forget(names: Sequence[str]) -> None:
     for name, module in list(sys.modules.items()):
         if isinstance(module, _StandIn) and _is_in(name, names):
             del sys.modules[name]
-            # The real module may have a function of this name, such as `spacy.cli.download`.
-            for child in [key for key, one in vars(module).items() if isinstance(one, ModuleType)]:
-                delattr(module, child)

@@ -1,5 +1,10 @@
+"""Fetches files from addresses and from the Hugging Face hub, and checks what a path leads to."""
+
+import contextlib
+import functools
 import hashlib
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -8,6 +13,21 @@ import torch
 from elmo_tasks.common.errors import ConfigurationError
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+
+# Only the files of a biLM or of a published model are fetched, and all are read as data.
+_DATA_FILE = re.compile(
+    r"(options|mix|config)\.json|weights\.(hdf5|safetensors)|softmax\.safetensors|"
+    r"softmax_words\.txt|vocab\.txt|vocabulary/[\w-]+\.txt"
+)
+
+# No part of a name begins with a dot, so no name leads out of the cache.
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@\w[\w.-]*(/\w[\w.-]*)*)?")
+
+# `a/b` is the path of a file if it ends with one of these suffixes.
+_FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt|xz|zip)$")
+
+# The maximum size of a repository's data files: several times the largest biLM with its softmax.
+_MOST_BYTES = 8 * 10**9
 
 
 def local_path(name: str | os.PathLike) -> str:
@@ -63,3 +83,60 @@ def _fetched(address: str) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         torch.hub.download_url_to_file(address, str(path))
     return str(path)
+
+
+def is_hub_name(name: str) -> bool:
+    """
+    Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. Without
+    a revision it counts as a path if a file or folder has this name, or a folder is named `owner`.
+    """
+    if _NAME.fullmatch(name) is None or os.path.exists(name):
+        return False
+    is_path = _FILE.search(name) or os.path.isdir(name.partition("/")[0])
+    return "@" in name or not is_path
+
+
+@functools.cache
+def hub_folder(name: str) -> str:
+    """
+    Fetches the data files of a repository (see `is_hub_name`) on the Hugging Face hub, and returns
+    their local folder.
+    The environment variables of `huggingface_hub` apply, such as `HF_ENDPOINT`, `HF_HOME` and
+    `HF_HUB_OFFLINE`. If the hub cannot be reached, copies in the cache are used. A revision is a
+    branch (by default `main`), a tag or a commit. Raises `ConfigurationError` if the repository or
+    revision is missing, too large, or cannot be reached.
+    """
+    try:
+        from huggingface_hub import HfApi, snapshot_download
+    except ModuleNotFoundError:
+        raise ConfigurationError(
+            f"there is no file or folder {name}, and fetching a repository of this name from the "
+            "hub needs the package huggingface_hub"
+        ) from None
+    repo, _, revision = name.partition("@")
+    revision = revision or "main"
+    # The package itself reads this variable only when it is imported.
+    endpoint = os.environ.get("HF_ENDPOINT")
+    files: list[str] | None = None
+    try:
+        about = HfApi(endpoint).model_info(repo, revision=revision, files_metadata=True, timeout=10)
+        found = [each for each in about.siblings or () if _DATA_FILE.fullmatch(each.rfilename)]
+        files = [each.rfilename for each in found]
+        if not files:
+            raise ConfigurationError(f"{name} has no files of a biLM or of a model")
+        if sum(each.size or 0 for each in found) > _MOST_BYTES:
+            raise ConfigurationError(
+                f"{name} is not fetched: its files have over {_MOST_BYTES:,} bytes"
+            )
+        return snapshot_download(repo, revision=revision, allow_patterns=files, endpoint=endpoint)
+    except ConfigurationError:
+        raise
+    # Versions of huggingface_hub, and the packages that it uses, raise different errors.
+    except Exception as error:
+        if files is None:
+            with contextlib.suppress(Exception):
+                return snapshot_download(repo, revision=revision, local_files_only=True)
+        raise ConfigurationError(
+            f"there is no file or folder {name}, and it cannot be fetched from the hub: "
+            f"{' '.join(str(error).split())}"
+        ) from error

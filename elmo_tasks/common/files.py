@@ -1,12 +1,15 @@
 import errno
-import glob
+import logging
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from elmo_tasks.common.errors import ConfigurationError
+
+logger = logging.getLogger(__name__)
 
 # A disk with fewer free bytes than this counts as full.
 _FULL = 2**16
@@ -17,24 +20,19 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
     Makes a file appear whole or not at all. Yields a temporary path to write to, which is renamed
     to `path` if the block ends without an error, and otherwise removed. If the disk is full, raises
-    an `OSError` that names `path`. A device, a pipe or `/dev/stdout` is not replaced: the finished
-    file is written to it.
+    an `OSError` that names `path`. Raises `ConfigurationError` for a device or a pipe, such as
+    `/dev/stdout`, which no file may replace.
     """
     target = Path(path)
-    is_stream = _is_stream(target)
-    folder = Path(tempfile.gettempdir()) if is_stream else target.parent
+    if _is_stream(target):
+        raise ConfigurationError(f"{path} is a device or a pipe, which no file may replace")
+    folder = target.parent
     folder.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=folder)
     os.close(handle)
     aside = Path(name)
     try:
         yield aside
-        if is_stream:
-            # Flush, so that earlier prints come first.
-            sys.stdout.flush()
-            with open(aside, "rb") as written, open(target, "ab") as stream:
-                shutil.copyfileobj(written, stream)
-            return
         # `mkstemp` makes the file readable by its owner only; give it the usual permissions.
         umask = os.umask(0)
         os.umask(umask)
@@ -75,8 +73,34 @@ def _is_full(folder: Path, error: Exception) -> bool:
     return "No space left" in str(error) or shutil.disk_usage(folder).free < _FULL
 
 
-def remove_leftovers(*paths: str | os.PathLike) -> None:
-    """Removes what killed processes left beside these paths, to which no process may write now."""
-    for path in map(Path, paths):
-        for aside in path.parent.glob(f".{glob.escape(path.name)}.*"):
-            aside.unlink(missing_ok=True)
+@contextmanager
+def lock(output: str | os.PathLike) -> Iterator[None]:
+    """
+    Locks an output (a file or a folder) while the block runs, by the file `.NAME.lock` beside it.
+    The kernel releases the lock however the process ends. Where the folder has no locks or cannot
+    be written to, the block runs without. Raises `ConfigurationError` if another process has the
+    lock.
+    """
+    # A biLM imports this module to write its files, and needs no lock.
+    from filelock import FileLock, Timeout
+
+    path = Path(output).absolute()
+    file = path.with_name(f".{path.name}.lock")
+    lock = FileLock(file)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise ConfigurationError(
+            f"{output} is in use by another process; wait until it ends, or choose another output"
+        ) from None
+    except OSError as error:
+        logger.info("%s is used without a lock (%s)", output, error)
+    try:
+        yield
+    finally:
+        if lock.is_locked:
+            # The file is removed before the lock is released. After that, it could be the file of
+            # another process. On Windows the file stays, because an open file cannot be removed.
+            with suppress(PermissionError):
+                file.unlink(missing_ok=True)
+            lock.release()

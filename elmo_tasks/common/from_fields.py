@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.text import nearest_or_all
 
 T = TypeVar("T")
 

@@ -1,19 +1,25 @@
 """
-Finds the configs and libraries of this package by the names that jsonnet and commands use.
+Finds the configs, libraries, biLMs and trained models of this package by their names.
 
 `elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is. In
 any jsonnet, `import 'elmo_tasks/sst.libsonnet'` is a library, and
-`import 'elmo_tasks/sst/both.jsonnet'` a config.
+`import 'elmo_tasks/sst/both.jsonnet'` a config. The biLM `mini` is in this package. The
+distribution elmo-tasks-models installs the other biLMs and the models, as the folder
+`elmo_tasks_models`; in a checkout they are beside `mini`.
 """
 
 import os
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.text import nearest_or_all
 
 _PREFIX = "elmo_tasks:"
 _PACKAGE = Path(__file__).parents[1]
+
+# The names in elmo-tasks-models.
+MODELS = ("base", "coref", "ner", "snli", "squad", "srl", "sst")
 
 
 def config_folder() -> Path:
@@ -53,3 +59,27 @@ def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
             f"there is no file {name} in {folder or '.'}, and none in elmo_tasks"
         )
     return str(path), path.read_bytes()
+
+
+def pretrained_files(pattern: str) -> dict[str, str]:
+    """Returns the paths of the files that match a pattern, by the names of their folders."""
+    folders = [_PACKAGE / "pretrained"]
+    try:
+        installed = distribution("elmo-tasks-models").locate_file("elmo_tasks_models")
+        folders.insert(0, Path(str(installed)).absolute())
+    except PackageNotFoundError:
+        pass
+    paths = (path for folder in folders for path in sorted(folder.glob(pattern)))
+    return {path.parent.name: str(path) for path in paths}
+
+
+def check_is_installed(name: str) -> None:
+    """
+    Raises `ConfigurationError` if a name belongs to elmo-tasks-models. Call it only for a name that
+    was not found, because the package is then not installed.
+    """
+    if name in MODELS:
+        raise ConfigurationError(
+            f"{name} is part of the package elmo-tasks-models, which is not installed: "
+            "pip install 'elmo-tasks[models]'"
+        )

@@ -22,13 +22,6 @@ class Rank(NamedTuple):
     num_processes: int
 
 
-def num_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def rank() -> Rank:
     """Returns the rank of this process among the processes of `torch.distributed`."""
     if not (distributed.is_available() and distributed.is_initialized()):

@@ -1,13 +1,18 @@
+"""The records of a file of any kind: text, tables, JSON lines, Parquet, Excel, columns."""
+
+import csv
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common.columns import is_document, sentence_columns
-from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.tables import plain, sheet_rows, table_rows, with_names
-from elmo_tasks.common.text_files import Record, at_line, lines_of, opened, refuse_damaged
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.text_files import at_line, lines_of, opened, refuse_damaged
 
 # The suffixes of compressed files.
 COMPRESSED = (".gz", ".xz")
@@ -29,6 +34,26 @@ _CONLL = re.compile(r"\.\w*conll\w*")
 TABLES = ("csv", "tsv", "parquet", "xlsx")
 
 _PARQUET_ROWS = 1024
+
+# The number of the line at which a row begins, and the row's fields.
+_Row = tuple[int, list[Any]]
+
+
+class Record(NamedTuple):
+    """
+    A line of text, a row of a table, a JSON object, or a sentence in columns.
+
+    # Parameters
+
+    file: The path or address of the file, or `standard input`.
+    line: The number of the line at which the record begins, from 1; in Parquet, of the row.
+    values: The values by column or field. A line of text is the value `text`. A sentence in columns
+        has a list in each column, with a value for each token.
+    """
+
+    file: str
+    line: int
+    values: dict[str, Any]
 
 
 def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
@@ -89,7 +114,7 @@ def records_in(
     if kind == "parquet":
         return _parquet(raw, name, only)
     if kind == "xlsx":
-        rows = with_names(sheet_rows(raw, name), name, header)
+        rows = _with_names(_sheet_rows(raw, name), name, header)
         return (Record(name, *row) for row in rows)
     lines = lines_of(raw, name)
     if kind == "json":
@@ -97,7 +122,7 @@ def records_in(
     if kind == "text":
         return (Record(name, number, {"text": text}) for number, text in lines)
     if kind in ("csv", "tsv"):
-        rows = with_names(table_rows(lines, name, kind), name, header)
+        rows = _with_names(_table_rows(lines, name, kind), name, header)
         return (Record(name, *row) for row in rows)
     return (Record(name, *each) for each in sentence_columns(lines, name, kind, columns))
 
@@ -126,7 +151,111 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
                     number += 1
                     values = {key: batch.column(key)[row] for key in batch.schema.names}
                     with at_line(name, number):
-                        found = {key: plain(value.as_py()) for key, value in values.items()}
+                        found = {key: _plain(value.as_py()) for key, value in values.items()}
                     yield Record(name, number, found)
     except (pyarrow.ArrowException, OSError) as error:
         refuse_damaged(name, number, error)
+
+
+def _table_rows(lines: Iterator[tuple[int, str]], name: str, kind: str) -> Iterator[_Row]:
+    """
+    Yields the rows of a `csv` or `tsv` file, from its numbered lines; empty lines are no rows. In
+    `csv`, a field in double quotes may have delimiters and line ends. In `tsv`, quotes are ordinary
+    characters. Raises `ValueError` with file and line if a row cannot be read.
+    """
+    _, first = next(lines, (1, ""))
+    # A field may have any length; Python's own limit is 128 KiB.
+    csv.field_size_limit(2**31 - 1)
+    texts = chain([f"{first}\n"], (f"{line}\n" for _, line in lines))
+    rows = (
+        csv.reader(texts, delimiter="\t", strict=True, quoting=csv.QUOTE_NONE)
+        if kind == "tsv"
+        else csv.reader(texts, delimiter=_delimiter(first), strict=True)
+    )
+    start = 1
+    try:
+        for fields in rows:
+            if fields:
+                yield start, fields
+            start = rows.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{name}:{start}: {error}") from error
+
+
+def _delimiter(header: str) -> str:
+    """Returns the first of comma, semicolon and tab that cuts the header into several columns."""
+    for delimiter in ",;\t":
+        try:
+            if len(next(csv.reader([header], delimiter=delimiter, strict=True), ())) > 1:
+                return delimiter
+        except csv.Error:
+            # The header has quotes, but not around columns that this delimiter cuts.
+            continue
+    return ","
+
+
+def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[_Row]:
+    """Yields the rows of the first sheet of an Excel workbook."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError:
+        raise ConfigurationError(
+            f"{name} is a workbook of Excel: save it as CSV, or pip install openpyxl"
+        ) from None
+    try:
+        sheet = openpyxl.load_workbook(raw, read_only=True, data_only=True).worksheets[0]
+        # The file may say any size. Without it, a row that is left out has no cells.
+        sheet.reset_dimensions()
+        rows = enumerate(sheet.iter_rows(values_only=True), start=1)
+    except Exception as error:
+        # openpyxl raises errors of many types for a damaged workbook.
+        raise ValueError(f"{name} cannot be read as a workbook of Excel: {error!r}") from error
+    width = None
+    for number, row in rows:
+        row = row[: max((end for end, cell in enumerate(row, 1) if cell is not None), default=0)]
+        if row:
+            # Cells at the end of a row may be missing.
+            width = width or len(row)
+            yield number, [*map(_plain, row), *[None] * (width - len(row))]
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value in JSON's types. Dates and decimals become text; bytes are read as UTF-8."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return json.loads(json.dumps(value, default=str))
+
+
+def _with_names(
+    rows: Iterator[_Row], name: str, header: bool
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """
+    Yields the number of each row, and its values by the names of the columns. Without a `header`,
+    these are `1`, `2`, .... Raises `ValueError` with file and line if a row has another number of
+    fields than the first.
+    """
+    names: list[str] | None = None
+    for number, fields in rows:
+        if names is None:
+            if header:
+                names = [str(field or "").strip() for field in fields]
+                # Several columns may lack a name: spreadsheets write them for empty columns.
+                twice = [each for each in names if each and names.count(each) > 1]
+                if twice:
+                    raise ConfigurationError(
+                        f"{name}:{number}: several columns have the name {twice[0]}; give each its "
+                        "own"
+                    )
+                continue
+            names = [str(column) for column in range(1, len(fields) + 1)]
+        if len(fields) != len(names):
+            expected = "in the header" if header else "in the first row"
+            raise ValueError(
+                f"{name}:{number}: expected {len(names)} fields, as {expected}, but got "
+                f"{len(fields)}"
+            )
+        yield number, dict(zip(names, fields))
+    if names is None:
+        raise ConfigurationError(f"{name} is empty: its first line must name the columns")

@@ -12,7 +12,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from elmo_tasks.common.fetch import local_path
 
@@ -90,23 +90,6 @@ def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yields each line with its number, from 1. Reads and raises as `read_lines` does."""
     with opened(path) as raw:
         yield from lines_of(raw, path)
-
-
-class Record(NamedTuple):
-    """
-    A line of text, a row of a table, a JSON object, or a sentence in columns.
-
-    # Parameters
-
-    file: The path or address of the file, or `standard input`.
-    line: The number of the line at which the record begins, from 1; in Parquet, of the row.
-    values: The values by column or field. A line of text is the value `text`. A sentence in columns
-        has a list in each column, with a value for each token.
-    """
-
-    file: str
-    line: int
-    values: dict[str, Any]
 
 
 def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str]]:

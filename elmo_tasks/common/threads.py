@@ -4,13 +4,18 @@ import os
 
 import torch
 
-from elmo_tasks.common.processes import num_cores
-
 # The settings of a user that decide the number of threads.
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 # Whether a biLM computes two parts of a batch at once. `None`: if operators have several threads.
 _divides: bool | None = None
+
+
+def num_cores() -> int:
+    """Returns the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def choose_threads(num_threads: int | None) -> None:

@@ -6,7 +6,7 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 
 LAYER_NORMS = ("batch", "sentence")
 

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import torch
 
+from elmo_tasks import common
 from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source, bilm_files
 from elmo_tasks.bilm.frozen_bilm import Store
-from elmo_tasks.common import registration
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, read_mix
 
@@ -121,7 +121,7 @@ def load_model(archive_file: str | os.PathLike) -> torch.nn.Module:
     Loads the model of an archive (see `model_path`) for evaluation. Raises `ConfigurationError` if
     the file is no archive, is incomplete, or names code to run (see SECURITY.md).
     """
-    registration.register()
+    common.register()
     from elmo_tasks.archives.open_archive import open_archive
 
     return open_archive(archive_file).model.eval()

@@ -5,7 +5,7 @@ from typing import Any, BinaryIO
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, kind_of, records_in
-from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import at_line, corpus_files, opened
 
 Split = Callable[[str], Iterable[str]]

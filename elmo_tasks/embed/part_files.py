@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 
 # Readers of a folder of Parquet files ignore names that begin with an underscore.
 MANIFEST, ABOUT = "_manifest.json", "_about.json"

@@ -8,7 +8,7 @@ import numpy
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.common.hashing import hash_tensors
+from elmo_tasks.common.tensors import hash_tensors
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers, windows

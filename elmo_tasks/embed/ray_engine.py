@@ -13,8 +13,7 @@ from ray.util import ActorPool
 
 from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.processes import num_cores
-from elmo_tasks.common.threads import one_thread
+from elmo_tasks.common.threads import num_cores, one_thread
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed.parts import EmbedPart, Part
 

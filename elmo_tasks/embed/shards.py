@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.embed.corpus import Corpus

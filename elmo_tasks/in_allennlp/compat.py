@@ -1,14 +1,16 @@
 """
 Repairs AllenNLP 2.10.1 where it fails with current versions of Python, PyTorch and NumPy. Importing
-this module makes the repairs. Two classes are registered under AllenNLP's own names, so that
+this module makes the repairs. Three classes are registered under AllenNLP's own names, so that
 existing configs run unchanged.
 """
 
-from typing import Any
+import os
+from typing import Any, Union
 
 import numpy as np
 import torch
-from allennlp.data import DataLoader
+from allennlp.data import DataLoader, Vocabulary
+from allennlp.data.vocabulary import DEFAULT_OOV_TOKEN, DEFAULT_PADDING_TOKEN
 from allennlp.training.learning_rate_schedulers import (
     LearningRateScheduler,
     ReduceOnPlateauLearningRateScheduler,
@@ -19,7 +21,9 @@ from allennlp.training.learning_rate_schedulers.learning_rate_scheduler import (
 from torch import multiprocessing
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from elmo_tasks.in_allennlp.replaced import replaced
+from elmo_tasks.common.processes import rank
+from elmo_tasks.in_allennlp import replaced
+from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary, counts_path
 from elmo_tasks.training.several_processes import SharedDataLoader
 
 
@@ -59,6 +63,26 @@ class CompatibleMultiProcessDataLoader(SharedDataLoader):
     def _start_batch_workers(self, queue: Any, ctx: Any) -> Any:
         with replaced(multiprocessing, RLock=ctx.RLock):
             return super()._start_batch_workers(queue, ctx)
+
+
+@Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
+class SavedVocabulary(Vocabulary):
+    """
+    Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training, where AllenNLP
+    gives each process the vocabulary by this type, a vocabulary with counts becomes a
+    `CountedVocabulary`.
+    """
+
+    @classmethod
+    def of_training(
+        cls,
+        directory: Union[str, os.PathLike],
+        padding_token: str = DEFAULT_PADDING_TOKEN,
+        oov_token: str = DEFAULT_OOV_TOKEN,
+    ) -> Vocabulary:
+        is_counted = rank().num_processes > 1 and counts_path(directory).exists()
+        kind = CountedVocabulary if is_counted else Vocabulary
+        return kind.from_files(directory, padding_token, oov_token)
 
 
 def allow_numpy_scalars() -> None:

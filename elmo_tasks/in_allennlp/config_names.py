@@ -19,8 +19,8 @@ from allennlp.common import params
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.package_data import config_path, import_jsonnet
-from elmo_tasks.common.spelling import nearest_or_all
-from elmo_tasks.in_allennlp.replaced import replaced
+from elmo_tasks.common.text import nearest_or_all
+from elmo_tasks.in_allennlp import replaced
 
 # Fields that AllenNLP's `train` takes from a config before it makes a `TrainModel` of the others.
 _OF_TRAIN = (

@@ -1,19 +1,14 @@
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import nullcontext
-from itertools import chain
-from typing import Any
 
-from allennlp.common import logging
 from allennlp.common.checks import check_for_gpu
-from allennlp.common.util import JsonDict
+from allennlp.common.util import JsonDict, lazy_groups_of
 from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
-from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.printable import printable
+from elmo_tasks.common.text import printable
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.text_inputs import Inputs, read_inputs
@@ -25,39 +20,17 @@ def predict(args: argparse.Namespace) -> None:
     """Runs `elmo-tasks predict`."""
     if args.silent and not args.output:
         raise ConfigurationError("--silent without --output: there would be no output")
-    logging.FILE_FRIENDLY_LOGGING = args.file_friendly_logging
-    settings = _settings(args)
     check_for_gpu(args.cuda_device)
-    archive = open_archive(args.archive_file, args.cuda_device, args.overrides, args.weights)
-    predictor = Predictor.from_archive(
-        archive, args.predictor, args.dataset_reader_choice, extra_args=settings
-    )
-    if args.use_dataset_reader:
-        groups = groups_of(predictor._dataset_reader.read(args.input_file), args.batch_size)
-        outputs = chain.from_iterable(map(predictor.predict_batch_instance, groups))
-        answers: Iterator[str] = map(predictor.dump_line, outputs)
-    else:
-        inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
-        answers = answers_to(inputs, predictor, args.batch_size, args.jsonl)
+    archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
+    predictor = Predictor.from_archive(archive)
+    inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
+    answers = answers_to(inputs, predictor, args.batch_size, args.jsonl)
     with open(args.output, "w", encoding="utf-8") if args.output else nullcontext() as output:
         for answer in answers:
             if not args.silent:
                 print(answer, end="")
             if output is not None:
                 output.write(answer)
-
-
-def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns the parameters of the predictor."""
-    try:
-        settings = json.loads(args.predictor_args.strip() or "{}")
-    except json.JSONDecodeError:
-        settings = None
-    if not isinstance(settings, dict):
-        raise ConfigurationError(
-            f"--predictor-args must be a JSON object, not {args.predictor_args!r:.80}"
-        )
-    return settings
 
 
 def answers_to(
@@ -68,7 +41,7 @@ def answers_to(
     not JSON, unless `as_json`. Raises `ValueError` if the file has no input.
     """
     is_empty = True
-    for group in groups_of(inputs.records, batch_size):
+    for group in lazy_groups_of(inputs.records, batch_size):
         is_empty = False
         first, last = group[0].line, group[-1].line
         with at_line(inputs.name, first if first == last else f"{first}-{last}"):

@@ -10,12 +10,11 @@ from allennlp.models import Model, archival
 from allennlp.training import util as training_util
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.lock import lock
+from elmo_tasks.common.files import atomic_write, lock
 from elmo_tasks.elmo.from_config import with_options
+from elmo_tasks.in_allennlp import replaced
 from elmo_tasks.in_allennlp.config_names import check_fields, configs_by_name, read_config
 from elmo_tasks.in_allennlp.quiet import kept_quiet
-from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.several_processes import prepare_processes
 from elmo_tasks.training.trainer import logger
@@ -109,9 +108,8 @@ def train(args: argparse.Namespace) -> None:
         recover=args.recover,
         force=args.force,
         node_rank=args.node_rank,
-        dry_run=args.dry_run,
     )
-    if args.dry_run or args.node_rank:
+    if args.node_rank:
         return
     folder = Path(args.serialization_dir)
     for line in result_lines(config, folder):

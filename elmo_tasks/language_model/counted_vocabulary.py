@@ -7,8 +7,8 @@ from typing import Any, Union
 
 from allennlp.data import Instance, Vocabulary
 
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.files import write_whole
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 # The name begins with a dot because AllenNLP takes all other files of the folder for namespaces.
 _COUNTS_FILE = ".counts.json"

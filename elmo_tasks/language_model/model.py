@@ -14,7 +14,7 @@ from elmo_tasks.bilm.lexicon import UNKNOWN_WORD
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.torch_file import read_tensors
+from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype

@@ -9,8 +9,8 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.hashing import hash_bytes, hash_tensors
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.tensors import hash_bytes, hash_tensors
+from elmo_tasks.common.text import parse_json
 from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 
 # The class of all unknown words.

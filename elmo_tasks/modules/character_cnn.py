@@ -6,8 +6,8 @@ from allennlp.modules import TokenEmbedder
 from allennlp.modules.token_embedders import TokenCharactersEncoder
 from torch.nn.functional import pad
 
-from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.tensors import distinct_rows
 
 
 @TokenEmbedder.register("elmo_character_cnn")

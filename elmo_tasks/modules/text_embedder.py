@@ -9,9 +9,9 @@ from allennlp.modules.token_embedders import TokenEmbedder
 from allennlp.nn.util import get_text_field_mask
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
+from elmo_tasks.common.tensors import distinct_rows
 from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.elmo.mix import ElmoMix
 

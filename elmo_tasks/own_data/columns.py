@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
-from elmo_tasks.common.spelling import listed, nearest_or_all
+from elmo_tasks.common.text import listed, nearest_or_all
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.records import kind_of, read_records
-from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.text import listed
 from elmo_tasks.own_data.columns import choose_columns, choose_tags, column_names
 from elmo_tasks.own_data.split import (
     Example,

@@ -2,11 +2,11 @@ from os import PathLike
 from typing import Any
 
 from allennlp.common.tqdm import Tqdm
+from allennlp.common.util import lazy_groups_of
 from allennlp.data import DataLoader
 from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model
 
-from elmo_tasks.common.batches import groups_of
 from elmo_tasks.predictors.text_predictor import predictor_of
 
 # Number of instances that a predictor gets at a time.
@@ -43,7 +43,7 @@ class ElmoEvaluator(SimpleEvaluator):
         metrics = super().__call__(model, data_loader, *others)
         predictor = kind(model, data_loader.reader)
         with open(predictions_output_file, "w", encoding="utf-8") as file:
-            for group in groups_of(Tqdm.tqdm(instances, desc="predictions"), _GROUP):
+            for group in lazy_groups_of(Tqdm.tqdm(instances, desc="predictions"), _GROUP):
                 file.writelines(map(predictor.dump_line, predictor.predict_batch_instance(group)))
         # The second pass has counted the labelled instances again.
         model.get_metrics(reset=True)

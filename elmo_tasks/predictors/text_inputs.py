@@ -7,7 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
-from elmo_tasks.common.spelling import did_you_mean, listed
+from elmo_tasks.common.text import did_you_mean, listed
 from elmo_tasks.predictors.text_predictor import TextPredictor
 
 logger = logging.getLogger(__name__)

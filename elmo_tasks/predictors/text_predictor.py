@@ -12,8 +12,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import NOT_FINITE
-from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.printable import printable
+from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through

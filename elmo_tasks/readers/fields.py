@@ -10,7 +10,7 @@ from allennlp.data.fields import (
     TextField,
 )
 
-from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.text import listed
 from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 
 # The index of a label that the training data lacks. No model predicts it.

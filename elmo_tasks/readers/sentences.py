@@ -6,8 +6,8 @@ from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
-from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import WordIdIndexer
 from elmo_tasks.readers.text_reader import TextReader, sentences_of

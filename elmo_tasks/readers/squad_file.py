@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from allennlp.data import Token
 
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.text_files import read_lines
 
 

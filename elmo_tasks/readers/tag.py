@@ -10,7 +10,7 @@ from allennlp.data.tokenizers import Token, Tokenizer
 from elmo_tasks.common.columns import CONLLU, check_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import kind_of, read_records
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, TagError, has_ends, read_entities, write_tags
 from elmo_tasks.readers.fields import TagsField

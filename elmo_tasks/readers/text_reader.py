@@ -5,7 +5,7 @@ from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabula
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer
 
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.readers.indexers import WordIdIndexer
 
 

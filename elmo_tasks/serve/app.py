@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from elmo_tasks.analysis.mix import mixes_of
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text import parse_json
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.saliency import saliency

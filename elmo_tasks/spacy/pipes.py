@@ -14,8 +14,8 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
+from elmo_tasks import common
 from elmo_tasks.archives.known_models import model_path
-from elmo_tasks.common import registration
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
@@ -166,7 +166,7 @@ class ModelPipe(BatchedPipe):
 
     def _open(self) -> Any:
         if self._predictor is None:
-            registration.register()
+            common.register()
             from allennlp.predictors import Predictor
 
             from elmo_tasks.archives.open_archive import open_archive

@@ -9,7 +9,7 @@ from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.processes import broadcast_file, rank
-from elmo_tasks.common.torch_file import read_torch_file
+from elmo_tasks.common.tensors import read_torch_file
 
 
 @Checkpointer.register("elmo")

@@ -17,8 +17,9 @@ from allennlp.training.trainer import TrainerCheckpoint
 from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.processes import num_cores, rank
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.processes import rank
+from elmo_tasks.common.text import did_you_mean
+from elmo_tasks.common.threads import num_cores
 from elmo_tasks.training.recovery import Recovery
 from elmo_tasks.training.several_processes import (
     ElmoDdpAccelerator,

@@ -208,7 +208,6 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "jsonnet that loops": (write("config.json", "local f(x) = f(x + 1); f(0)"), "is not JSON"),
     "a deep config": (write("config.json", 10**5 * "["), "nested too deep"),
     "a list": (write("config.json", "[1]"), "config.json is not a JSON object, but [1]"),
-    "another version": (write("meta.json", "[]"), "meta.json is not a JSON object"),
     "a link for the config": (link("config.json"), "config.json is a link out of its folder"),
     "a link for the weights": (link("weights.th"), "weights.th is a link out of its folder"),
     "a link for the lock": (link("vocabulary/.lock"), "vocabulary/.lock is a link out of"),

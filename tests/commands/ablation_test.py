@@ -258,7 +258,7 @@ def test_an_argument_that_cannot_be_is_refused(
     _, *arguments = command(folder, *args)
 
     with pytest.raises(SystemExit, match="^2$"):
-        make_parser(["ablation"]).parse_args(["ablation", *arguments])
+        make_parser("ablation").parse_args(["ablation", *arguments])
 
     assert re.search(complaint, capsys.readouterr().err)
 

@@ -2,11 +2,13 @@ import argparse
 import re
 import types
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.common.util import SigTermReceived
 
+from elmo_tasks.archives import check_config
 from elmo_tasks.commands.command import COMMANDS, add_command, load
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -111,3 +113,15 @@ def test_the_help_of_a_command_begins_with_its_line_and_has_examples(name: str) 
     assert re.search(rf"\nexamples?:\n  (echo .* \| )?elmo-tasks {name}\b", text)
     # Examples fit a terminal of 80 columns.
     assert all(len(line) <= 80 for line in documented.partition("\nexample")[2].split("\n"))
+
+
+def test_an_archive_may_name_the_classes_of_a_package_that_the_user_includes() -> None:
+    args = parse(raising(ValueError()))
+    args.include_package = ["tests.helpers.stop_callback"]
+
+    named: set[str] = set()
+
+    with patch.object(check_config, "named_packages", named), pytest.raises(SystemExit):
+        args.func(args)
+
+    assert named == {"tests"}

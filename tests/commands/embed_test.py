@@ -315,16 +315,10 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
 # What cannot be done.
 
 
-def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(paths: Paths) -> None:
+def test_a_text_that_is_missing_is_refused_before_anything_is_done(paths: Paths) -> None:
     missing = paths.text.with_name("missing.txt")
 
     assert f"{missing} not found" in refusal("elmo-embed", missing, paths.hdf5, *FILES)
-    paths.text.write_bytes("A\nB\nnaïve\n".encode("latin-1"))
-    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
-    assert message.startswith(f"elmo-embed: {paths.text}:3: not UTF-8")
-    paths.text.write_text("")
-    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
-    assert message == f"elmo-embed: {paths.text} is empty: it has no line"
     assert os.listdir(paths.text.parent) == ["text.txt"]
 
 

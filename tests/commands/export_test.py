@@ -1,6 +1,5 @@
 import json
 import re
-import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,18 +73,6 @@ def test_the_pair_is_that_of_the_archive(
     assert check(*files).problems == []
 
 
-def test_16_bits_are_written_on_request(tmp_path: Path, archive: Path) -> None:
-    allennlp("elmo-export", archive, tmp_path, "--dtype", "float16")
-
-    written = read_datasets(tmp_path / "weights.hdf5")
-    assert {str(array.dtype) for array in written.values()} == {"float16"}
-    ours, upstreams = make_bilm(*pair(tmp_path)), _ElmoBiLm(*pair(tmp_path))
-    char_ids = batch_to_ids(SENTENCES)
-    torch.testing.assert_close(
-        ours(char_ids).layers, upstream_layers(upstreams, char_ids)[0], atol=1e-5, rtol=0
-    )
-
-
 @pytest.mark.parametrize("name", ["options.json", "weights.hdf5", "bilm.onnx"])
 def test_no_file_is_overwritten(tmp_path: Path, archive: Path, name: str) -> None:
     (tmp_path / name).write_text("precious")
@@ -95,24 +82,6 @@ def test_no_file_is_overwritten(tmp_path: Path, archive: Path, name: str) -> Non
 
     assert message == f"elmo-export: {tmp_path / name} exists; choose another folder"
     assert [path.read_text() for path in tmp_path.iterdir()] == ["precious"]
-
-
-@pytest.mark.parametrize("size", [10, 1000, 8000])
-def test_a_full_disk_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: Path, size: int
-) -> None:
-    # The archive is unpacked before the disk is full.
-    chosen = load_bilm(archive)
-    monkeypatch.setattr("elmo_tasks.elmo.opening.load_bilm", lambda *_: chosen)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        message = refusal("elmo-export", archive, tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-    assert message.startswith("elmo-export: ")
-    assert not list(tmp_path.iterdir())
 
 
 def test_weights_too_large_for_16_bits_are_refused(

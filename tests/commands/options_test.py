@@ -1,13 +1,24 @@
 import argparse
+import json
 import re
+from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from elmo_tasks import console
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
-from elmo_tasks.commands.options import BILMS, MODELS, add_count, add_shared, device_of
+from elmo_tasks.commands.options import (
+    BILMS,
+    MODELS,
+    add_count,
+    add_report,
+    add_shared,
+    deliver,
+    device_of,
+)
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.pretrained import MODELS as TRAINED
+from elmo_tasks.common.package_data import MODELS as TRAINED
 from elmo_tasks.kernels.frozen_product import DTYPES
 
 
@@ -44,6 +55,45 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
 
 def test_a_misspelt_option_is_answered_with_the_right_one(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit, match="^2$"):
-        console._parse(["predict", "sst", "in.txt", "--ouput", "x"])
+        console._parse("predict", ["sst", "in.txt", "--ouput", "x"])
 
     assert "unrecognized arguments: --ouput x; did you mean '--output'?" in capsys.readouterr().err
+
+
+def parse(*args: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_report(parser)
+    return parser.parse_args(args)
+
+
+def never() -> Figure:
+    raise AssertionError("no chart was asked for")
+
+
+def test_by_default_the_text_is_printed_and_nothing_is_drawn(capsys: pytest.CaptureFixture) -> None:
+    deliver(parse(), "a text", {"n": 1}, never)
+
+    assert capsys.readouterr().out == "a text\n"
+
+
+def test_control_characters_of_a_name_are_escaped(capsys: pytest.CaptureFixture) -> None:
+    deliver(parse(), "a\x1b[2J\nb", {}, never)
+
+    assert capsys.readouterr().out == "a\\x1b[2J\nb\n"
+
+
+def test_a_dash_prints_the_numbers_in_place_of_the_text(capsys: pytest.CaptureFixture) -> None:
+    deliver(parse("--json", "-"), "a text", {"words": ["Zoë"]}, never)
+
+    out = capsys.readouterr().out
+    assert json.loads(out)["words"] == ["Zoë"] and "Zoë" in out
+
+
+def test_a_picture_that_fails_leaves_no_file_and_the_text_was_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    with pytest.raises(AssertionError):
+        deliver(parse("--chart", str(tmp_path / "chart.png")), "a text", {}, never)
+
+    assert capsys.readouterr().out == "a text\n"
+    assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command_line import allennlp, refusal
+from tests.helpers.command_line import refusal
 from tests.helpers.probe_configs import CONFIGS, ROOT, config_file
 
 
@@ -12,34 +12,6 @@ def test_configs_were_found() -> None:
     found = {path.stem for path in (ROOT / "training_configs" / "probe").glob("*.jsonnet")}
 
     assert found == set(CONFIGS)
-
-
-def test_senses_are_the_nearest_of_their_words_and_the_file_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    numbers = tmp_path / "senses.json"
-
-    allennlp("elmo-probe", config_file(tmp_path, "senses"), "--json", numbers)
-
-    out = capsys.readouterr().out
-    assert out.startswith("sense of fixtures/senses.txt in fixtures/bilm/weights.hdf5\n")
-    written = json.loads(numbers.read_text())
-    accuracy = {row["name"]: row["accuracy"] for row in written["rows"]}
-    assert list(accuracy)[2:] == ["tokens", "LSTM 1", "LSTM 2"]
-    # Senses of one word in the same form have the same vector in the layer of the tokens.
-    assert accuracy["tokens"] < accuracy["LSTM 2"]
-
-
-def test_a_column_that_is_not_there_is_said_with_the_line(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.txt"
-    bad.write_text("The DT I-NP O\nboat NN\n")
-    config = config_file(tmp_path, "pos", f"{{ validation_data_path: '{bad}' }}")
-
-    assert refusal("elmo-probe", config) == (
-        f"elmo-probe: {bad}:2: expected 4 columns (word pos chunk ner), but got 2: 'boat NN'"
-    )
-    tag = json.dumps({"dataset_reader.tag_column": "lemma"})
-    assert "the columns must have 'lemma' exactly once" in refusal("elmo-probe", config, "-o", tag)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +28,11 @@ def test_a_config_that_cannot_be_is_refused(tmp_path: Path, change: str, complai
     message = refusal("elmo-probe", config_file(tmp_path, "pos", change))
 
     assert message.startswith("elmo-probe: ") and re.search(complaint, message)
+
+
+def test_overrides_change_the_config(tmp_path: Path) -> None:
+    tag = json.dumps({"dataset_reader.tag_column": "lemma"})
+
+    message = refusal("elmo-probe", config_file(tmp_path, "pos"), "-o", tag)
+
+    assert "the columns must have 'lemma' exactly once" in message

@@ -10,7 +10,6 @@ import pytest
 
 from elmo_tasks import console
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
-from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 from tests.helpers.language_models import SENTENCES, written_model
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -46,12 +45,6 @@ def score(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, folder
         return capsys.readouterr()
 
     return run
-
-
-def refusal(score: Run, *args: object) -> str:
-    with pytest.raises(SystemExit) as ended:
-        score(*args)
-    return str(ended.value.code)
 
 
 def rows_of(out: str) -> list[dict[str, str]]:
@@ -96,28 +89,6 @@ def test_sums_have_a_line_a_sentence(score: Run, text: Path, model: LanguageMode
         assert float(row["forward_perplexity"]) == pytest.approx(2**mean, rel=1e-3)
 
 
-def test_a_table_and_the_standard_input_are_read(
-    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = score(text)[0]
-    table = tmp_path / "table.tsv"
-    table.write_text("id\ttext\n" + "".join(f"{k}\t{s}\n" for k, s in enumerate(SENTENCES)))
-    monkeypatch.setattr(
-        sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes()), encoding="utf-8")
-    )
-
-    assert score(table)[0] == expected
-    assert score("-")[0] == expected
-
-
-def test_context_is_that_of_the_model(score: Run, text: Path, model: LanguageModel) -> None:
-    rows = rows_of(score(text, "--context", 2)[0])
-
-    expected = list(model.iterate(SENTENCES, 2))
-    found = [float(row["forward"]) for row in rows]
-    assert found == [bits(each) for sentence in expected for each in sentence.forward]
-
-
 @pytest.mark.fork
 def test_processes_have_the_context_of_their_sentences(
     score: Run, text: Path, monkeypatch: pytest.MonkeyPatch
@@ -147,34 +118,6 @@ def test_a_word_with_punctuation_has_one_number(
     assert [float(row["forward"]) for row in rows] == pytest.approx(sums, abs=1e-3)
 
 
-def test_raw_text_is_cut_into_sentences(score: Run, tmp_path: Path) -> None:
-    (tmp_path / "raw.txt").write_text("The dog barks. A cat is gone.\n")
-
-    rows = rows_of(score(tmp_path / "raw.txt", "--split", "--sums")[0])
-
-    assert [row["tokens"] for row in rows] == ["4", "5"]
-
-
-def test_an_output_has_what_would_be_printed_and_appears_whole(
-    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output = tmp_path / "out.tsv"
-    output.write_text("an earlier run")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ScoreSettings, "lines", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            score(text, "--output", output)
-    assert output.read_text() == "an earlier run"
-
-    assert score(text, "--output", output)[0] == ""
-    assert output.read_text() == score(text)[0]
-    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "out.tsv"}
-
-
-# Tests of bad input.
-
-
 def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
     score: Run, tmp_path: Path
 ) -> None:
@@ -187,19 +130,8 @@ def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
     assert "2 sentences, 5 tokens, 1 unknown" in err
 
 
-# The name of a file, the options, and words of the message.
-REFUSED: list[tuple[str, tuple[object, ...], str]] = [
-    ("empty.txt", (), "empty.txt is empty: it has no line"),
-    ("latin.txt", (), "latin.txt:2: not UTF-8"),
-    ("text.txt", ("--bilm", FIXTURE_FILES[0].parent), "has no softmax"),
-]
+def test_a_bilm_without_its_softmax_is_refused(score: Run, text: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        score(text, "--bilm", FIXTURE_FILES[0].parent)
 
-
-@pytest.mark.parametrize(("name", "options", "words"), REFUSED)
-def test_what_cannot_be_scored_is_refused(
-    score: Run, text: Path, name: str, options: tuple[object, ...], words: str
-) -> None:
-    text.with_name("empty.txt").write_text("")
-    text.with_name("latin.txt").write_bytes(b"the dog\nthe caf\xe9\n")
-
-    assert words in refusal(score, text.with_name(name), *options)
+    assert "has no softmax" in str(ended.value.code)

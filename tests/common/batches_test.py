@@ -1,11 +1,10 @@
 import time
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.common.batches import batches_by_length, consecutive_batches, groups_of
+from elmo_tasks.common.batches import batches_by_length, consecutive_batches
 
 
 def test_the_longest_texts_come_first_with_others_of_similar_length() -> None:
@@ -36,21 +35,6 @@ def test_every_text_is_in_one_batch_of_at_most_as_many_tokens_as_allowed(
     for batch, following in zip(batches, batches[1:]):
         assert (len(batch) + 1) * lengths[batch[0]] > max_tokens
         assert lengths[batch[-1]] >= lengths[following[0]]
-
-
-@given(st.integers(0, 20), st.integers(1, 8))
-def test_groups_have_the_size_but_for_the_last(num_items: int, size: int) -> None:
-    groups = list(groups_of(iter(range(num_items)), size))
-
-    assert [item for group in groups for item in group] == list(range(num_items))
-    assert all(len(group) == size for group in groups[:-1])
-    assert all(1 <= len(group) <= size for group in groups)
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_groups_without_items_are_refused(size: int) -> None:
-    with pytest.raises(ValueError, match=f"the batch size must be 1 or more, not {size}"):
-        list(groups_of([1, 2], size))
 
 
 @given(st.lists(st.integers(1, 20)), st.integers(1, 30))

@@ -72,14 +72,6 @@ def test_a_deferred_module_stays_an_attribute_of_its_package(package: str) -> No
     assert sys.modules[package].part is sys.modules[f"{package}.part"]
 
 
-def test_a_function_is_not_hidden_by_the_module_of_its_name(package: str, tmp_path: Path) -> None:
-    (tmp_path / package / "__init__.py").write_text("from heavy_one.part import Tool as part\n")
-    with deferred(package):
-        user = importlib.import_module("user_of_it")
-
-    assert user.heavy_one.part(5).n == 5
-
-
 def test_a_package_that_was_imported_before_stays(package: str) -> None:
     real = importlib.import_module(package)
 

@@ -1,14 +1,26 @@
+"""Tests addresses and repositories on 127.0.0.1; `huggingface_hub` itself is the real one."""
+
+import errno
 import functools
+import re
 import sys
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from elmo_tasks.common.fetch import local_path
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm import make_bilm
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import hub_folder, is_hub_name, local_path
+from elmo_tasks.elmo.from_config import bilm_from_config
+from tests.helpers.bilm_examples import SENTENCE
+from tests.helpers.hub_server import Hub, served
+from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
 
 @pytest.fixture
@@ -61,3 +73,125 @@ def test_what_cannot_be_fetched_leaves_nothing_behind(
         local_path(f"{server}/missing.txt")
 
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+FILES = {path.name: path.read_bytes() for path in FIXTURE_FILES}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    with served(tmp_path / "cache", monkeypatch) as hub:
+        yield hub
+
+
+def refusal(name: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        hub_folder(name)
+    return str(caught.value)
+
+
+REPOSITORIES = (
+    "owner/name owner/elmo-5.5B@v1.0 owner/name@0123abc folder/name@main owner/name@refs/pr/1"
+).split()
+PATHS = (
+    "folder/missing folder/there mini a/b/c ./name ../name /owner/name owner/weights.hdf5 "
+    "owner/model.tar.gz https://owner/name owner/name@ owner/.. owner/name@a/../../b "
+    "owner/name@a/.git owner/name@a//b"
+).split()
+
+
+@pytest.mark.parametrize("name", [*REPOSITORIES, *PATHS])
+def test_a_repository_is_told_from_a_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder" / "there").mkdir(parents=True)
+
+    assert is_hub_name(name) is (name in REPOSITORIES)
+
+
+def test_a_bilm_is_fetched_once_by_the_name_of_its_repository(hub: Hub) -> None:
+    hub.add("owner/tiny", FILES)
+
+    encoder = ElmoEncoder.from_pretrained("owner/tiny")
+    num_requests = len(hub.requests)
+    by_config = bilm_from_config({"pretrained_file": "owner/tiny"})
+
+    expected = ElmoEncoder.from_pretrained(FIXTURE_FILES)([SENTENCE])["elmo"]
+    assert encoder([SENTENCE])["elmo"].equal(expected)
+    assert by_config.fingerprint() == make_bilm(*FIXTURE_FILES).fingerprint()
+    assert len(hub.requests) == num_requests
+
+
+def test_only_data_files_within_the_folder_are_fetched(hub: Hub, tmp_path: Path) -> None:
+    others = ["model.bin", "weights.th", "model.tar.gz", "code.py", "vocabulary/x.pkl", "README.md"]
+    others += ["vocabulary/../../../../x.txt", "../options.json", "vocabulary/a/b.txt"]
+    hub.add("owner/tiny", {**FILES, "vocabulary/tokens.txt": b"a\n", **dict.fromkeys(others, b"x")})
+
+    folder = Path(hub_folder("owner/tiny"))
+
+    assert hub.fetched() == {"options.json", "weights.hdf5", "tokens.txt"}
+    assert {path.name for path in folder.rglob("*") if path.is_file()} == hub.fetched()
+    assert not list(tmp_path.rglob("x.txt")) and not list(tmp_path.rglob("b.txt"))
+
+
+def test_a_revision_is_a_branch_a_tag_or_a_commit(hub: Hub, tmp_path: Path) -> None:
+    first = hub.add("owner/tiny", FILES)
+    other = {path.name: path.read_bytes() for path in random_files(tmp_path)}
+    hub.add("owner/tiny", other, revision="v2")
+
+    for name, files in {"": FILES, "@v2": other, f"@{first}": FILES}.items():
+        folder = Path(hub_folder(f"owner/tiny{name}"))
+        assert (folder / "weights.hdf5").read_bytes() == files["weights.hdf5"], name
+
+    assert "owner/tiny@v3" in refusal("owner/tiny@v3")
+
+
+def test_copies_are_used_without_the_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.add("owner/tiny", FILES)
+    folder = hub_folder("owner/tiny")
+    hub.requests.clear()
+    hub_folder.cache_clear()
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+
+    assert hub_folder("owner/tiny") == folder
+    message = refusal("owner/other")
+    assert message.startswith(
+        "there is no file or folder owner/other, and it cannot be fetched from the hub: "
+    )
+    assert "Connection refused" in message
+    assert not hub.requests
+
+
+def test_a_repository_of_many_bytes_is_not_fetched(hub: Hub) -> None:
+    hub.add("owner/tiny", FILES)
+    hub.sizes["weights.hdf5"] = 8 * 10**9
+
+    assert "its files have over 8,000,000,000 bytes" in refusal("owner/tiny")
+    assert not hub.fetched()
+
+
+def test_a_full_disk_is_not_taken_for_a_hub_that_cannot_be_reached(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add("owner/tiny", FILES)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("huggingface_hub.file_download._create_symlink", full)
+
+    assert "No space left on device" in refusal("owner/tiny")
+
+
+def test_what_the_hub_lacks_is_named(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.add("owner/empty", {"README.md": b"x"})
+
+    assert re.match(
+        "there is no file or folder owner/missing, and it cannot be fetched .*Repository Not Found",
+        refusal("owner/missing"),
+    )
+    assert refusal("owner/empty") == "owner/empty has no files of a biLM or of a model"
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    assert "needs the package huggingface_hub" in refusal("owner/name")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write, lock, write_whole
 from tests.helpers import processes
 
 
@@ -77,51 +78,18 @@ def test_pytorchs_error_on_a_full_disk_is_told_from_others(
     assert full.value.errno == errno.ENOSPC and full.value.__cause__ is error
 
 
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    (tmp_path / "link").symlink_to(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+@pytest.mark.parametrize("place", ["pipe", "device", "stdout"])
+def test_a_pipe_a_device_or_an_open_file_is_not_replaced(place: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    # Links, so that a fault of the code under test would not replace the device.
+    (tmp_path / "device").symlink_to("/dev/full")
+    (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
 
-    for path in (pipe, tmp_path / "link"):
-        with atomic_write(path) as aside:
-            aside.write_text("whole")
-            assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+    with pytest.raises(ConfigurationError, match=f"{place} is a device or a pipe"):
+        write_whole(tmp_path / place, "text")
 
-    assert os.read(reader, 100) == b"wholewhole"
-    os.close(reader)
-    assert pipe.is_fifo() and (tmp_path / "link").is_symlink()
-    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
-
-
-def test_a_device_stays_one_and_a_block_that_fails_writes_nothing(tmp_path: Path) -> None:
-    # A link, so that a fault of the code under test would not replace the device.
-    device = tmp_path / "device"
-    device.symlink_to("/dev/full")
-
-    with pytest.raises(ValueError), atomic_write(device) as aside:
-        aside.write_text("half")
-        raise ValueError
-    full = pytest.raises(OSError, match="No space left on device: .*device")
-    with full, atomic_write(device) as aside:
-        aside.write_text("whole")
-
-    assert device.is_char_device() and os.listdir(tmp_path) == ["device"]
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="there is no /proc here")
-def test_an_open_file_such_as_the_standard_output_is_appended_to(tmp_path: Path) -> None:
-    stdout = tmp_path / "stdout"
-    with open(tmp_path / "text.txt", "w+", encoding="utf-8") as file:
-        stdout.symlink_to(f"/proc/self/fd/{file.fileno()}")
-        file.write("printed\n")
-        file.flush()
-
-        with atomic_write(stdout) as aside:
-            aside.write_text("written\n")
-
-        assert stdout.is_symlink()
-    assert (tmp_path / "text.txt").read_text() == "printed\nwritten\n"
+    assert sorted(os.listdir(tmp_path)) == ["device", "pipe", "stdout"]
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "device").is_char_device()
 
 
 def test_a_link_to_a_file_is_replaced(tmp_path: Path) -> None:
@@ -136,15 +104,71 @@ def test_a_link_to_a_file_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "old.txt").read_text() == "old"
 
 
-def test_what_killed_writers_left_is_removed(tmp_path: Path) -> None:
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    output = tmp_path / "out.hdf5"
+
+    def second() -> None:
+        refused = pytest.raises(ConfigurationError, match="out.hdf5 is in use by another process")
+        with refused, lock(output):
+            pass
+
+    for _ in range(2):
+        with lock(output):
+            assert [path.name for path in tmp_path.iterdir()] == [".out.hdf5.lock"]
+            assert processes.run(second) == 0
+            with lock(tmp_path / "another"):
+                pass
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+
     def killed() -> None:
-        with atomic_write(tmp_path / "out.json"):
+        with lock(output):
             os.kill(os.getpid(), 9)
 
     assert processes.run(killed) == -9
-    assert len(os.listdir(tmp_path)) == 1
-    (tmp_path / ".other.json.12345678").touch()
+    assert (tmp_path / ".out.lock").exists()
+    with lock(output):
+        pass
 
-    remove_leftovers(tmp_path / "out.json")
+    assert list(tmp_path.iterdir()) == []
 
-    assert os.listdir(tmp_path) == [".other.json.12345678"]
+
+def test_where_there_are_no_locks_the_block_runs_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*args: object, **kwargs: object) -> None:
+        raise OSError(37, "No locks available")
+
+    (tmp_path / "file").write_text("")
+    ran = 0
+
+    # Nothing can be written into a file.
+    with lock(tmp_path / "file" / "out"):
+        ran += 1
+    monkeypatch.setattr("filelock._unix._lock_fd_nonblocking", no_locks)
+    with lock(tmp_path / "out"):
+        ran += 1
+
+    assert ran == 2
+
+
+def test_of_many_processes_only_one_at_a_time_has_the_output(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def work() -> None:
+        for _ in range(200):
+            try:
+                with lock(tmp_path / "out"), open(log, "ab", buffering=0) as file:
+                    file.write(b"(")
+                    file.write(b")")
+            except ConfigurationError:
+                pass
+
+    for pid in [processes.start(work) for _ in range(3)]:
+        assert processes.end(pid) == 0
+
+    entries = log.read_text()
+    assert entries == "()" * (len(entries) // 2) and len(entries) > 200

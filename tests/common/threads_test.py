@@ -8,8 +8,7 @@ import torch
 
 from elmo_tasks import console
 from elmo_tasks.commands import embed
-from elmo_tasks.common.processes import num_cores
-from elmo_tasks.common.threads import divides, few_threads, one_thread
+from elmo_tasks.common.threads import divides, few_threads, num_cores, one_thread
 from elmo_tasks.common.worker_processes import in_processes
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.processes import run

@@ -22,7 +22,7 @@ def our_command(*args: object) -> None:
     """Runs `elmo-tasks` with these arguments, in this process. An error is raised as it is."""
     name, *others = map(str, args)
     with patch.object(sys, "argv", ["elmo-tasks", name, *others]):
-        load(name).run(make_parser([name]).parse_args([name, *others]))
+        load(name).run(make_parser(name).parse_args([name, *others]))
 
 
 def exit_status(*args: object) -> int | str | None:

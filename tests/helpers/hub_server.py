@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.common.hub import hub_folder
+from elmo_tasks.common.fetch import hub_folder
 
 Repository = dict[str, bytes]
 

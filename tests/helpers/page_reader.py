@@ -75,7 +75,8 @@ class PageReader:
         for words in simple_commands(line):
             if re.fullmatch(r"ALLENNLP_LOG_LEVEL=\w+", words[0]):
                 words = words[1:]
-            program, *arguments = words
+            # The file after `>` is the shell's.
+            program, *arguments = words[: words.index(">")] if ">" in words else words
             if program == "allennlp":
                 self.give_allennlp(arguments)
             elif words[:3] == ["python", "-m", "spacy"]:
@@ -112,7 +113,7 @@ class PageReader:
         if name in IN_ALLENNLP:
             self.give_allennlp([f"elmo-{name}", *arguments[1:]])
         elif name in COMMANDS:
-            args = make_parser([name]).parse_args(arguments)
+            args = make_parser(name).parse_args(arguments)
             if name == "new" and self.checks_files:
                 args.func(args)
             elif name == "train" and self.checks_files:

@@ -2,7 +2,6 @@ import json
 import multiprocessing
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -45,26 +44,6 @@ def test_reduce_on_plateau_of_allennlp_is_broken_and_ours_reduces(
 
     assert isinstance(scheduler, CompatibleReduceOnPlateau)
     assert rates == [1.0, 0.5]
-
-
-def test_reduce_on_plateau_takes_every_argument_of_pytorch(
-    optimizer: torch.optim.Optimizer,
-) -> None:
-    given: dict[str, Any] = {
-        "mode": "max",
-        "factor": 0.2,
-        "patience": 5,
-        "threshold_mode": "abs",
-        "threshold": 5e-3,
-        "cooldown": 2,
-        "eps": 1e-10,
-    }
-
-    scheduler = CompatibleReduceOnPlateau(optimizer, min_lr=1e-12, **given)
-
-    state = scheduler.state_dict()
-    assert {name: state[name] for name in given} == given
-    assert state["min_lrs"] == [1e-12]
 
 
 def checkpoint(directory: Path, training_state: dict) -> Checkpointer:

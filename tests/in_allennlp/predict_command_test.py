@@ -11,7 +11,6 @@ from allennlp.data import DatasetReader
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.in_allennlp.predict_command import _with_fields
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
@@ -227,11 +226,3 @@ def test_a_readable_line_has_no_line_ends_or_tabs_within() -> None:
 
 def test_control_characters_of_further_fields_are_escaped_in_text() -> None:
     assert _with_fields("positive\n", {"id": "\x1b[2J"}) == "positive\tid: \\x1b[2J\n"
-
-
-@pytest.mark.parametrize("option", ["top_k=3", "3", "[]"])
-def test_parameters_that_are_no_json_object_are_refused(
-    say: Any, tmp_path: Path, option: str
-) -> None:
-    with pytest.raises(ConfigurationError, match="--predictor-args must be a JSON object"):
-        say(SST, tmp_path / "in.txt", "--predictor-args", option)

@@ -149,7 +149,7 @@ def test_a_table_without_a_header_has_numbers_for_columns() -> None:
         our_command("new", "classify", path)
     our_command("new", "classify", path, "--no-header", "--text", "1", "--label", "2")
 
-    assert "texts: ['1']" in Path("data.jsonnet").read_text()
+    assert 'texts: ["1"]' in Path("data.jsonnet").read_text()
     assert json.loads(Path("data/dev.jsonl").read_text().splitlines()[0]).keys() == {"1", "2"}
 
 

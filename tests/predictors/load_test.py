@@ -95,7 +95,7 @@ REFUSED: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((5,), {}, "reads a text or an object with sentence, not 5"),
     ((b"5",), {}, "reads a text or an object with sentence, not b'5'"),
     (("",), {}, "there is no word in"),
-    ((["A film."],), {"batch_size": 0}, "the batch size must be 1 or more, not 0"),
+    ((["A film."],), {"batch_size": 0}, "batch_size must be 1 or more, not 0"),
 ]
 
 

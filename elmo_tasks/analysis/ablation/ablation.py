@@ -26,7 +26,7 @@ from elmo_tasks.analysis.ablation.run import (
 )
 from elmo_tasks.analysis.ablation.settings import AblationSettings, refuse_other_settings
 from elmo_tasks.analysis.charts import draw_ablation
-from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
+from elmo_tasks.common.files import atomic_write, write_whole
 
 
 def run_ablation(
@@ -53,7 +53,6 @@ def run_ablation(
         before with other settings.
     """
     folder = runs[0].root
-    remove_leftovers(*(folder / name for name in ("results.json", "table.md", "chart.png")))
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
     metric = find_metric(configs)

@@ -10,7 +10,7 @@ from allennlp.common import Params, params
 
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import listed, nearest_or_all
+from elmo_tasks.common.text import listed, nearest_or_all
 from elmo_tasks.elmo.from_config import with_options
 from elmo_tasks.in_allennlp.config_names import configs_by_name, read_config
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Union
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.hub import hub_folder, is_hub_name
-from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
-from elmo_tasks.common.spelling import nearest_or_all
+from elmo_tasks.common.fetch import hub_folder, is_hub_name, local_path
+from elmo_tasks.common.package_data import check_is_installed, pretrained_files
+from elmo_tasks.common.text import nearest_or_all
+from elmo_tasks.common.unpacking import unpacked
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
 
@@ -143,7 +143,6 @@ def is_zip(name: str) -> bool:
 @functools.cache
 def _unzipped(path: str) -> str:
     """Unpacks a zip file. Returns the folder of its files, which is removed at exit."""
-    from elmo_tasks.common.unpacking import unpacked
 
     folder = _unpacked.enter_context(unpacked(path))
     # The zip file may have the files in a folder.

@@ -9,7 +9,7 @@ import torch
 
 from elmo_tasks.bilm.frozen_bilm import LayerSource
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.common.tensors import hash_bytes
 from elmo_tasks.elmo.store.database import LayerDatabase
 
 STORED_DTYPES = ("float16", "float32")

@@ -1,0 +1,65 @@
+"""Texts: the marks of a sentence, names in messages, what a terminal may print, JSON."""
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+# The words that bound a sentence, in texts and vocabularies of bilm-tf and AllenNLP.
+BEGIN_TOKEN, END_TOKEN = "<S>", "</S>"
+
+# The maximum number of names that a message lists.
+_MOST_LISTED = 12
+
+# Control characters except the tab, and marks that end a line or turn the direction of writing.
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    r"""
+    Returns a line with its control characters escaped (`\x1b`), because a name or label from
+    somebody's file must not steer the terminal.
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Returns `; did you mean 'x'?` if a known name x is similar to `name`, and otherwise ""."""
+    # The command line imports this module, and starts in a tenth of a second.
+    import difflib
+
+    lower = {other.lower(): other for other in known}
+    nearest = difflib.get_close_matches(name.lower(), lower, n=1)
+    return f"; did you mean {lower[nearest[0]]!r}?" if nearest else ""
+
+
+def nearest_or_all(name: str, known: Collection[str]) -> str:
+    """
+    Returns the end of a message about an unknown name: `did_you_mean`, or `; there are a, b and c`
+    if no known name is similar. Lists only the first of many names.
+    """
+    return did_you_mean(name, known) or f"; there are {listed(known)}"
+
+
+def listed(names: Collection[str]) -> str:
+    """Returns names as text. Lists the first of many names, and says how many more there are."""
+    first = ", ".join(list(names)[:_MOST_LISTED]) or "(none)"
+    more = len(names) - _MOST_LISTED
+    return f"{first} and {more} more" if more > 0 else first
+
+
+def parse_json(text: str | bytes) -> Any:
+    """
+    Returns the value of a JSON text as `json.loads` does; bytes are UTF-8. Raises `ValueError` also
+    if it is nested too deep for Python, or has half of a surrogate pair, which no text file can
+    hold.
+    """
+    if isinstance(text, bytes):
+        text = text.decode()
+    try:
+        value = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
+    return value
