@@ -117,14 +117,14 @@ def _kill(name: str, folder: Path, seconds: float) -> bool:
     return process.exitcode == -signal.SIGKILL
 
 
-def training_config(name: str, folder: Path) -> dict[str, Any]:
+def training_config(name: str, folder: Path, num_epochs: int = 3) -> dict[str, Any]:
     config, change = TRAININGS[name]
     parts = [
         f"(import '{ROOT}/training_configs/{config}.jsonnet')",
         f"(import '{ROOT}/fixtures/tiny.libsonnet')",
         _OFTEN,
         change.replace("STORE", f"{folder}.store"),
-        "{ trainer+: { num_epochs: 3 } }",
+        f"{{ trainer+: {{ num_epochs: {num_epochs} }} }}",
     ]
     return json.loads(_jsonnet.evaluate_snippet(name, _BATCHES + " + ".join(parts)))
 
