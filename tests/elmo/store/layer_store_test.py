@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.bilm import BiLm, make_bilm
@@ -36,7 +36,6 @@ def plain(state: str) -> BiLm:
     return fixture_bilm(state=state)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     batches=st.lists(st.lists(st.sampled_from(BATCH), min_size=1, max_size=4), max_size=4),
     more_padding=st.integers(0, 2),
