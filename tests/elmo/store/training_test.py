@@ -28,7 +28,7 @@ def train(folder: Path, store: dict[str, Any] | None) -> list[float]:
     """Trains with ELMo at both places, and returns the loss of every step."""
     params = tiny("sst", "both", f"{{ store: {json.dumps(store)} }}")
     params["data_loader"]["batch_sampler"]["batch_size"] = 4
-    params["trainer"] |= {"num_epochs": 4, "callbacks": ["losses"]}
+    params["trainer"] |= {"num_epochs": 3, "callbacks": ["losses"]}
     Losses.noted = []
     train_model(Params(params), str(folder))
     return Losses.noted
