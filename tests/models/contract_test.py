@@ -211,7 +211,7 @@ class TestVariants(ModelTestCase):
 
         self.set_up_model(config_file, config["validation_data_path"])
         # Each is computed alone, too.
-        self.instances = self.instances[:4]
+        self.instances = self.instances[:4]  # type: ignore[has-type]
         # AllenNLP allows a difference of 1e-6, only some times the rounding of one sum in float32.
         # In float64 the rounding is 2^29 times smaller, so a larger difference is an error.
         with in_dtype(self.model, torch.float64):
