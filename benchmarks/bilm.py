@@ -3,12 +3,12 @@ Compares the speed of a frozen biLM with AllenNLP's: same random weights of the 
 sentences, one process, turns in alternation. Prints a table in Markdown.
 
     python benchmarks/bilm.py data/sst/dev.txt --sizes small medium original
-    python benchmarks/bilm.py my/text.txt --sizes mini --length 20 --batch-size 1 --beside 1
+    python benchmarks/bilm.py my/text.txt --sizes mini --batch-size 1 --beside 1
 
 The time of a row is the median of the turns. "Bare products" are the matrix products of a pass
 alone: the same shapes, through the fastest library call found. The peak memory is that of a process
-that loads the biLM and runs the first batch; it includes the libraries. `--length` cuts the text
-into lines of one length; `--beside` runs processes that never wait beside this one.
+that loads the biLM and runs the first batch; it includes the libraries. `--beside` runs processes
+that never wait beside this one.
 """
 
 import re
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from allennlp.common.util import lazy_groups_of
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
@@ -32,7 +33,7 @@ from benchmarks.harness import (
     report,
     sentences_of,
 )
-from benchmarks.sizes import SHIPPED, SIZES, make_options
+from benchmarks.made_up import SHIPPED, SIZES, make_options
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.common.tensors import distinct_rows
@@ -52,13 +53,10 @@ def main() -> None:
     add("--sizes", nargs="+", choices=[*SHIPPED, *SIZES], default=list(SIZES))
     add("--batches", type=int, default=3, help="number of batches (default: 3)")
     add("--batch-size", type=int, default=32, help="sentences (default: 32)")
-    add("--length", type=int, help="tokens of a line (default: the text's own lines)")
     add("--beside", type=int, default=0, help="busy processes beside this one (default: 0)")
     arguments = made.parse_args()
     torch.set_num_threads(arguments.threads)
-    batches = read_batches(
-        arguments.text, arguments.batches, arguments.batch_size, arguments.length
-    )
+    batches = read_batches(arguments.text, arguments.batches, arguments.batch_size)
     with busy(arguments.beside):
         found = [measure(size, batches, arguments.turns) for size in arguments.sizes]
     report(
@@ -70,20 +68,14 @@ def main() -> None:
     )
 
 
-def read_batches(
-    text: Path, num_batches: int, size: int, length: int | None = None
-) -> list[torch.Tensor]:
-    """Returns the char ids of batches of a text, whose lines may be cut to one length."""
+def read_batches(text: Path, num_batches: int, size: int) -> list[torch.Tensor]:
+    """Returns the char ids of batches of a text."""
     trees = re.compile(r"\([0-4] |\)")
     sentences = [trees.sub("", " ".join(words)).split() for words in sentences_of(text)]
-    if length is not None:
-        tokens = [token for words in sentences for token in words]
-        starts = range(0, len(tokens) - length + 1, length)
-        sentences = [tokens[start : start + length] for start in starts]
     needed = num_batches * size
     if len(sentences) < needed:
         sys.exit(f"{text} has {len(sentences)} sentences; {needed} are needed")
-    return [batch_to_ids(sentences[start : start + size]) for start in range(0, needed, size)]
+    return list(map(batch_to_ids, lazy_groups_of(sentences[:needed], size)))
 
 
 def measure(

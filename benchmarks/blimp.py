@@ -9,22 +9,20 @@ The data are lines of JSON as in BLiMP's repository: the 67 files one after anot
 each. Sentences are cut into tokens by spaCy's rules. An accuracy is the mean of its paradigms.
 """
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-import matplotlib
-from matplotlib import pyplot
+from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from benchmarks.harness import parser, report
-from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.common.records import read_records
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
+FIELDS = ("sentence_good", "sentence_bad", "UID", "linguistics_term", "field")
 DIRECTIONS = ("forward", "backward", "both")
 
 # The accuracies of whole sentences, in percent, in models_summary.jsonl of
@@ -70,12 +68,10 @@ class Result(NamedTuple):
 
     # Parameters
 
-    paradigms: By paradigm.
     groups: By field and by phenomenon, and `overall`: means of their paradigms.
     unknown: The share of tokens that the softmax does not know.
     """
 
-    paradigms: dict[str, dict[str, float]]
     groups: dict[str, dict[str, float]]
     unknown: float
 
@@ -84,20 +80,14 @@ def read_pairs(path: str) -> list[Pair]:
     """Reads the pairs of a file of JSON lines. Raises `ValueError` with file and line."""
     tokenizer = blank_pipeline("en").tokenizer
     pairs = []
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            fields = json.loads(line)
-            good, bad = (
-                [token.text for token in tokenizer(fields[name])]
-                for name in ("sentence_good", "sentence_bad")
-            )
-            kinds = [str(fields[name]) for name in ("UID", "linguistics_term", "field")]
-            # The results and most of the data have other names for these.
-            kinds[1] = kinds[1].replace("s-selection", "argument_structure")
-            kinds[2] = kinds[2].replace("/", "_")
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path}:{number}: expected a pair of BLiMP, got {error}") from error
-        pairs.append(Pair(good, bad, *kinds))
+    for file, line, fields in read_records(path, "json"):
+        if missing := [name for name in FIELDS if name not in fields]:
+            raise ValueError(f"{file}:{line}: expected a pair of BLiMP, which has {missing}")
+        *texts, paradigm, phenomenon, field = (str(fields[name]) for name in FIELDS)
+        good, bad = ([token.text for token in tokenizer(text)] for text in texts)
+        # The results and most of the data have other names for these.
+        phenomenon = phenomenon.replace("s-selection", "argument_structure")
+        pairs.append(Pair(good, bad, paradigm, phenomenon, field.replace("/", "_")))
     if not pairs:
         raise ValueError(f"{path} has no pair")
     return pairs
@@ -127,7 +117,7 @@ def measure(model: LanguageModel, pairs: list[Pair]) -> Result:
         group: {way: fmean(paradigms[name][way] for name in names) for way in DIRECTIONS}
         for group, names in sorted(members.items())
     }
-    return Result(paradigms, groups, num_unknown / num_tokens)
+    return Result(groups, num_unknown / num_tokens)
 
 
 def rows(results: dict[str, Result]) -> list[list[str]]:
@@ -142,9 +132,9 @@ def rows(results: dict[str, Result]) -> list[list[str]]:
 
 def draw(results: dict[str, Result], path: Path) -> None:
     """Draws the forward accuracies by phenomenon beside the published LSTM's and GPT-2's."""
-    matplotlib.use("agg")
     names = [name for name in PUBLISHED if name in next(iter(results.values())).groups]
-    figure, axes = pyplot.subplots(figsize=(8, 5))
+    figure = Figure((8, 5), layout="tight")
+    axes = figure.subplots()
     rows = range(len(names))
     for index, label in ((1, "LSTM (published)"), (3, "GPT-2 (published)")):
         axes.plot([PUBLISHED[name][index] for name in names], rows, "|", ms=12, mew=2, label=label)
@@ -155,10 +145,7 @@ def draw(results: dict[str, Result], path: Path) -> None:
     axes.set(xlabel="accuracy (%)", yticks=rows, yticklabels=[n.replace("_", " ") for n in names])
     axes.invert_yaxis()
     axes.legend(fontsize=8)
-    figure.tight_layout()
-    with atomic_write(path) as aside:
-        figure.savefig(aside, format="png", dpi=150)
-    pyplot.close(figure)
+    figure.savefig(path, dpi=150)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ included: the median of turns in alternation. Prints a table in Markdown.
 
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,8 +21,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from benchmarks.harness import ROOT, parser, report
-from benchmarks.made_up_text import made_up_text
-from benchmarks.sizes import SIZES, make_options
+from benchmarks.made_up import SIZES, made_up_text, make_options
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.threads import num_cores
 
@@ -49,18 +49,14 @@ def main() -> None:
     add = made.add_argument
     add("--only", nargs="+", choices=list(COMMANDS), default=list(COMMANDS), help="default: all")
     add("--neighbours", nargs="+", type=int, default=[0, 1, 2], help="busy processes beside")
-    add("--threads", nargs="+", choices=list(THREADS), default=list(THREADS), help="default: all")
-    add("--lines", type=int, default=NUM_LINES, help=f"lines of text (default: {NUM_LINES})")
     arguments = made.parse_args()
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
-        prepare(Path(folder), arguments.lines, arguments.only)
+        prepare(Path(folder), arguments.only)
         for number in arguments.neighbours:
             with busy(number):
-                seconds[number] = measure(
-                    Path(folder), arguments.only, arguments.threads, arguments.turns
-                )
-    columns = [(number, threads) for number in seconds for threads in arguments.threads]
+                seconds[number] = measure(Path(folder), arguments.only, arguments.turns)
+    columns = [(number, threads) for number in seconds for threads in THREADS]
     report(
         ["command", *(f"{threads}, {number} beside" for number, threads in columns)],
         [
@@ -71,11 +67,11 @@ def main() -> None:
     )
 
 
-def prepare(folder: Path, num_lines: int, names: list[str]) -> None:
+def prepare(folder: Path, names: list[str]) -> None:
     """Writes the files that the commands read, and trains the model that `evaluate` takes."""
-    lines = [" ".join(words) for words in made_up_text(num_lines)]
+    lines = [" ".join(words) for words in made_up_text(NUM_LINES)]
     (folder / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (folder / "few.txt").write_text("\n".join(lines[: num_lines // 6]) + "\n", encoding="utf-8")
+    (folder / "few.txt").write_text("\n".join(lines[: NUM_LINES // 6]) + "\n", encoding="utf-8")
     for size in SIZES:
         if f"embed, {size}" in names:
             (folder / size).mkdir()
@@ -90,16 +86,14 @@ def prepare(folder: Path, num_lines: int, names: list[str]) -> None:
         run(folder, "train classify.jsonnet -s classify")
 
 
-def measure(
-    folder: Path, names: list[str], several: list[str], turns: int
-) -> dict[tuple[str, str], float]:
+def measure(folder: Path, names: list[str], turns: int) -> dict[tuple[str, str], float]:
     """Returns the median of the wall seconds of each command with each number of threads."""
     seconds = defaultdict(list)
     for _ in range(turns):
         for name in names:
-            for threads in several:
-                for made in ("again", "vectors.hdf5"):
-                    subprocess.run(["rm", "-rf", made], cwd=folder, check=True)
+            for threads in THREADS:
+                shutil.rmtree(folder / "again", ignore_errors=True)
+                (folder / "vectors.hdf5").unlink(missing_ok=True)
                 start = time.perf_counter()
                 (serve if name == "serve" else run)(folder, COMMANDS[name], threads)
                 seconds[name, threads].append(time.perf_counter() - start)

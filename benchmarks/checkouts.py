@@ -27,7 +27,7 @@ import torch
 
 from benchmarks import bilm, pretraining
 from benchmarks.harness import ROOT, parser, report
-from benchmarks.sizes import make_options
+from benchmarks.made_up import make_options
 from benchmarks.task_steps import config_of, loader_of, model_of, training
 from elmo_tasks.bilm import make_bilm
 

@@ -27,6 +27,7 @@ import h5py
 import numpy
 import spacy
 import torch
+from allennlp.common.util import lazy_groups_of
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from spacy.tokens import Doc
 from tqdm import tqdm
@@ -34,8 +35,7 @@ from tqdm import tqdm
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.harness import parser, report, sentences_of
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.formats import read_options
+from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
@@ -45,7 +45,6 @@ Sentences = list[list[str]]
 # The layers of each sentence: shape (num_layers, length, dim).
 Layers = list[numpy.ndarray]
 
-MINI = Path(KNOWN_BILMS["mini"])
 SPACY, UPSTREAM = "spaCy's component `elmo`", "AllenNLP's, lines as they come"
 
 
@@ -53,8 +52,7 @@ def main() -> None:
     made = parser("embed", __doc__, threads=True)
     add = made.add_argument
     add("text", help="one tokenized sentence a line; plain, .gz or .xz")
-    add("--options-file", type=Path, default=MINI.with_name("options.json"), help="default: mini")
-    add("--weight-file", type=Path, default=MINI, help="default: mini")
+    add("--bilm", default="mini", help="a name or a folder (default: mini)")
     add("--lines", type=int, default=10_000, help="lines of the text to read (default: 10000)")
     add("--turn", type=int, default=1000, help="lines in a turn (default: 1000)")
     add("--batch-size", type=int, default=64, help="lines in a batch of AllenNLP's (default: 64)")
@@ -77,9 +75,8 @@ def main() -> None:
 
 def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[str, float], float]:
     """Returns the seconds of each way, and the largest difference between the vectors."""
-    options = read_options(arguments.options_file)
     # AllenNLP's biLM starts from zeros after its state was reset.
-    bilm = make_bilm(options, str(arguments.weight_file), state="reset").eval()
+    bilm = make_bilm(*bilm_files(arguments.bilm), state="reset").eval()
     # Two encoders, so that neither finds tokens in its cache that the other has computed.
     encoder, another = ElmoEncoder(bilm), ElmoEncoder(FrozenBiLm.of(bilm))
     with tempfile.TemporaryDirectory() as folder:
@@ -114,8 +111,7 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
             ),
         }
         seconds, error = dict.fromkeys(runs, 0.0), 0.0
-        for start in tqdm(range(0, len(sentences), arguments.turn), leave=False):
-            turn = sentences[start : start + arguments.turn]
+        for turn in tqdm(list(lazy_groups_of(sentences, arguments.turn)), leave=False):
             text.write_text("".join(" ".join(words) + "\n" for words in turn), encoding="utf-8")
             found = {}
             for name, run in runs.items():
@@ -132,8 +128,7 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
 
 def upstream(bilm: _ElmoBiLm, sentences: Sentences, batch_size: int) -> Layers:
     layers = []
-    for start in range(0, len(sentences), batch_size):
-        batch = sentences[start : start + batch_size]
+    for batch in lazy_groups_of(sentences, batch_size):
         bilm._elmo_lstm.reset_states()
         with torch.no_grad():
             # Shape: (batch, num_layers, length + 2, dim)

@@ -28,9 +28,8 @@ from typing import Any
 import torch
 
 from benchmarks.harness import Kept, alternate, heading, parser
-from benchmarks.made_up_text import NUM_WORDS, made_up_text, word_ids
+from benchmarks.made_up import NUM_WORDS, SHIPPED, made_up_text, make_options, word_ids
 from benchmarks.plain_bilm import PlainBiLm
-from benchmarks.sizes import SHIPPED, make_options
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids

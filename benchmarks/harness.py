@@ -114,13 +114,9 @@ def heading(*about: str) -> str:
 def machine() -> str:
     """Returns the CPU, its cores, those of `FLAGS` that it has, and `VARIABLES` that are set."""
     cpu = cpu_info("model name") or platform.machine()
-    flags = ", ".join(flag for flag in FLAGS if flag in cpu_flags()) or "none"
+    flags = ", ".join(sorted({*FLAGS} & {*cpu_info("flags").split()})) or "none"
     names = [f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ]
     return ", ".join([f"{cpu}, {os.cpu_count()} cores (flags: {flags})", *names])
-
-
-def cpu_flags() -> set[str]:
-    return set(cpu_info("flags").split())
 
 
 def cpu_info(field: str) -> str:

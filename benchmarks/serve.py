@@ -81,12 +81,7 @@ def predicting(model: ServedModel, inputs: list[dict], size: int) -> Callable[[]
 
     def measure() -> None:
         for group in lazy_groups_of(inputs, size):
-            answers = (
-                [predictor.predict_json(group[0])]
-                if size == 1
-                else predictor.predict_batch_json(group)
-            )
-            for answer in answers:
+            for answer in predictor.predict_batch_json(group):
                 predictor.dump_line(answer)
 
     return measure

@@ -34,6 +34,7 @@ from elmo_tasks.readers.entities import read_entities, write_tags
 
 _CONFIG = ROOT / "training_configs" / "spacy" / "tagger_ner.cfg"
 _SCORES = {"ner": ("ents_f", "F1 of entities"), "tagger": ("tag_acc", "accuracy of tags")}
+_TEST_SENTENCES = 1000
 EMBEDDINGS = ("x_k", "[x_k; ELMo_k]")
 
 
@@ -42,7 +43,6 @@ def main() -> None:
     add = made.add_argument
     add("--component", choices=_SCORES, default="ner", help="default: ner")
     add("--sentences", default="500", metavar="N", help="of the training, or all (default: 500)")
-    add("--test-sentences", type=int, default=1000, metavar="N", help="default: 1000")
     add("--steps", type=int, default=500, help="default: 500")
     add("--words", type=int, default=500, help="words in a step (default: 500)")
     add("--seeds", type=int, nargs="+", default=[1], help="default: 1")
@@ -64,7 +64,7 @@ def main() -> None:
 
 def _key(args: argparse.Namespace, seed: int, embedding: str) -> str:
     bilm = args.bilm if "ELMo" in embedding else ""
-    size = (args.sentences, args.test_sentences, args.steps, args.words)
+    size = (args.sentences, args.steps, args.words)
     return "|".join([args.component, *map(str, size), str(seed), embedding, bilm])
 
 
@@ -74,7 +74,7 @@ def measure(args: argparse.Namespace, seed: int, embedding: str) -> dict[str, fl
         folder = Path(name)
         size = None if args.sentences == "all" else int(args.sentences)
         _write_docs(args.data / "eng.train", size, seed, folder / "train.spacy")
-        _write_docs(args.data / "eng.testa", args.test_sentences, 1, folder / "dev.spacy")
+        _write_docs(args.data / "eng.testa", _TEST_SENTENCES, 1, folder / "dev.spacy")
         nlp = init_nlp(config(args, seed, embedding, folder))
         begun = time.process_time()
         train(nlp, folder, stdout=io.StringIO(), stderr=io.StringIO())

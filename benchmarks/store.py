@@ -1,25 +1,21 @@
 """
-Measures how a store grows: bytes, opening, look-ups, writing and memory at some numbers of
-sentences. Prints a table in Markdown.
+Measures how a store grows: bytes, look-ups and writing at some numbers of sentences. Prints a table
+in Markdown.
 
     python benchmarks/store.py --entries 10000 100000 1000000 --folder /tmp/store
 
 The entries are those of sentences of 20 tokens in a biLM with the widths of `mini` (1,280 bytes a
 token in float16), with random numbers in place of its layers. Each number of entries is reached by
-going on from the one before; then processes of their own open the store and look up entries drawn
-at random. Times are CPU times and, in brackets, wall times. `--cold` makes the operating system
-forget the pages of the file before each of these processes.
+going on from the one before; then processes of their own, one a turn, look up entries drawn at
+random. Times are CPU times and, in brackets, wall times: of a look-up, the medians of the turns.
+`--cold` makes the operating system forget the pages of the file before each of these processes.
 """
 
 import argparse
 import os
-import resource
 import shutil
-import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy
 from tqdm import tqdm
@@ -54,8 +50,7 @@ def main() -> None:
         before = count
     shutil.rmtree(arguments.folder)
     report(
-        ["entries", "GB", "overhead", "open", "look-up in a batch", "write"]
-        + ["memory of a reader"],
+        ["entries", "GB", "overhead", "look-up in a batch", "write"],
         rows,
         f"one process, entries of {num_bytes:,} bytes, {'cold' if arguments.cold else 'warm'}",
     )
@@ -67,22 +62,17 @@ def row(
     folder, num_keys = arguments.folder, arguments.look_ups
     file = folder / "layers.sqlite"
     size = file.stat().st_size
-
-    def measured(work: Callable[..., Any], *parameters: Any) -> Any:
+    looked_up = []
+    for _ in range(arguments.turns):
         if arguments.cold:
             forget(file)
-        return in_a_process(work, folder, *parameters)
-
-    opened = [measured(open_and_get)[1] for _ in range(arguments.turns)]
-    looked_up, memory = measured(look_up, count, num_keys)
+        looked_up.append(in_a_process(look_up, folder, count, num_keys))
     return [
         f"{count:,}",
         f"{size / 1e9:,.2f}",
         f"{100 * (size / count / num_bytes - 1):.1f} %",
-        f"{1e3 * statistics.median(opened):.1f} ms",
-        micros(looked_up, num_keys),
+        micros(numpy.median(looked_up, axis=0), num_keys),
         micros(wrote, count - before),
-        f"{memory:.0f} MB",
     ]
 
 
@@ -113,24 +103,16 @@ def write(folder: Path, first: int, last: int, num_bytes: int) -> Taken:
     return now() - begun
 
 
-def open_and_get(folder: Path) -> Taken:
-    """Opens the store and reads one entry."""
-    begun = now()
-    (_,) = LayerDatabase(str(folder)).get({key_of(0): None}).values()
-    return now() - begun
-
-
-def look_up(folder: Path, count: int, num_keys: int) -> tuple[Taken, float]:
-    """Reads entries drawn at random, a batch in a transaction. Returns the added memory, too."""
+def look_up(folder: Path, count: int, num_keys: int) -> Taken:
+    """Reads entries drawn at random, a batch in a transaction."""
     database = LayerDatabase(str(folder))
     indices = numpy.random.default_rng(0).integers(0, count, num_keys)
     keys = [key_of(int(index)) for index in indices]
-    before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, now()
+    begun = now()
     for start in range(0, num_keys, _BATCH):
         batch = keys[start : start + _BATCH]
         assert len(database.get(dict.fromkeys(batch))) == len(set(batch))
-    taken = now() - begun
-    return taken, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
+    return now() - begun
 
 
 def now() -> Taken:

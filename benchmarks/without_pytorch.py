@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy
 import torch
+from allennlp.common.util import lazy_groups_of
 
 from benchmarks.harness import Time, alternate, parser, report, sentences_of
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
@@ -37,12 +38,8 @@ def main() -> None:
     add("--batch-size", type=int, default=32, help="lines in a batch (default: 32)")
     arguments = made.parse_args()
     torch.set_num_threads(1)
-    sentences, size = (
-        sorted(sentences_of(arguments.text, arguments.lines), key=len),
-        arguments.batch_size,
-    )
-    starts = range(0, len(sentences), size)
-    batches = [batch_char_ids(sentences[start : start + size]) for start in starts]
+    sentences = sorted(sentences_of(arguments.text, arguments.lines), key=len)
+    batches = list(map(batch_char_ids, lazy_groups_of(sentences, arguments.batch_size)))
     num_tokens = sum(map(len, sentences))
     rows = []
     for name in arguments.bilms:
@@ -55,7 +52,7 @@ def main() -> None:
         rows,
         f"{ONNX} {version(ONNX)}",
         f"{len(sentences)} lines and {num_tokens} tokens of {Path(arguments.text).name}",
-        f"batches of {size}, medians of {arguments.turns} turns",
+        f"batches of {arguments.batch_size}, medians of {arguments.turns} turns",
     )
 
 

@@ -3,14 +3,13 @@ Builds both distributions, installs them in new environments, on several Pythons
 there from an empty folder, as somebody who has no copy of this repository. Prints a table.
 
     python scripts/try_install.py                           # this Python, default sizes
-    python scripts/try_install.py --python 3.10 3.13 --sizes core --first torch==2.13.0
+    python scripts/try_install.py --python 3.10 3.13 --sizes core
     python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
     python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
 
 There is no C++ compiler in the new environments: the wheel must bring the compiled functions, and
 the source distribution must work without them. `scripts/installed_checks.py` has the checks. Needs
-a network or a full cache of pip, and 6 GB of disk for each environment, unless PyTorch comes
-without CUDA (`--first` installs that first) or is borrowed.
+a network or a full cache of pip, and 6 GB of disk for each environment, unless PyTorch is borrowed.
 """
 
 import argparse
@@ -76,7 +75,6 @@ def parse_args() -> argparse.Namespace:
         help="what to try: core; source, the core from its source; extras, the core with models, "
         "spaCy and scikit-learn; or plugin, with models (default: all)",
     )
-    add("--first", nargs="+", default=[], metavar="REQUIREMENT", help="packages to install first")
     add(
         "--borrow",
         nargs="+",
@@ -131,7 +129,7 @@ def try_one(
     for package in args.borrow:
         borrow(package, Path(sysconfig.get_path("purelib", vars={"base": place / "venv"})))
     began = time.monotonic()
-    for step in [args.first] * bool(args.first) + steps:
+    for step in steps:
         run([*install, *step], env={**os.environ, "CXX": "no-such-compiler"})
     seconds = time.monotonic() - began
     work = place / "empty"

@@ -37,7 +37,7 @@ DATA = "no\tThe boat left.\nyes\tDid it rain?\nno\tWe sang.\nyes\tWho left?\n"
 CONFIG = f"""
 (import '{CONFIGS}/lib/base.libsonnet') {{
   local config = self,
-  elmo_at: ['input', 'output'], elmo_lambda: 0.1, bilm: 'mini',
+  elmo_at: ['input', 'output'], elmo_lambda: 0.1, bilm: 'fixture',
   word_vectors: {{ embedding_dim: 4 }},
   dataset_reader: {{ type: 'toy', token_indexers: config.token_indexers }},
   train_data_path: 'questions.tsv', validation_data_path: 'questions.tsv',

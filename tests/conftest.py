@@ -1,20 +1,28 @@
 import os
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import hypothesis
 import pytest
-import torch
 
-import elmo_tasks.plugin  # noqa: F401  registers every name
 
-# There are as many processes that run tests as there are cores. Commands keep this number.
-torch.set_num_threads(1)
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepares a process that runs tests; the one that hands them to others imports nothing."""
+    if config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    import hypothesis
+    import torch
 
-# Every run has the same examples. No example has a time limit, because machines differ in speed.
-hypothesis.settings.register_profile("elmo_tasks", deadline=None, derandomize=True, max_examples=25)
-hypothesis.settings.load_profile("elmo_tasks")
+    import elmo_tasks.plugin  # noqa: F401  registers every name
+
+    # There are as many processes that run tests as there are cores. Commands keep this number.
+    torch.set_num_threads(1)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Every run has the same examples. No example has a time limit, because machines differ.
+    settings = hypothesis.settings
+    settings.register_profile("elmo_tasks", deadline=None, derandomize=True, max_examples=25)
+    settings.load_profile("elmo_tasks")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,4 +30,9 @@ def in_root() -> Iterator[None]:
     """Runs the tests in the project's folder, from which configs name their files."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(Path(__file__).parents[1])
+        # No test takes the power away, and a file that is not on the disk survives a kill.
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        # Archives are packed fast rather than small: mode, file object and level of compression.
+        gzopen: Any = tarfile.TarFile.gzopen
+        patch.setattr(gzopen.__func__, "__defaults__", ("r", None, 1))
         yield

@@ -208,10 +208,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sst.txt").write_text(
         (ROOT / "fixtures" / "sst.txt").read_text(encoding="utf-8"), encoding="utf-8"
     )
+    # A small biLM, whose archive is soon packed.
+    bilm = ROOT / "fixtures" / "bilm"
     (folder / "mine.jsonnet").write_text(
-        "(import 'elmo_tasks/sst.libsonnet') { elmo_at: ['input'], hidden_dim: 4,\n"
-        "  bilm_dtype: 'float32', train_data_path: 'sst.txt', validation_data_path: 'sst.txt',\n"
-        "  num_epochs: 2 }\n"
+        "(import 'elmo_tasks/sst.libsonnet') { elmo_at: ['input'], hidden_dim: 4, num_epochs: 2,\n"
+        f"  bilm: {{ options: import '{bilm}/options.json',\n"
+        f"    pretrained_file: '{bilm}/weights.hdf5', dtype: 'float32' }},\n"
+        "  train_data_path: 'sst.txt', validation_data_path: 'sst.txt' }\n"
     )
     return folder
 

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,32 +78,23 @@ def read_film_reviews(data: Path) -> Labelled:
     return texts, labels
 
 
-def read_customer_reviews(data: Path) -> Labelled:
-    return _table(data / "classify/cr.tsv", csv.QUOTE_NONE)
-
-
-def read_questions(data: Path) -> Labelled:
-    return _table(data / "classify/trec.train.tsv", csv.QUOTE_NONE)
-
-
 def read_whole_reviews(data: Path) -> Labelled:
-    path = data / "movie-reviews/imdb_cad_orig_train.tsv"
-    texts, labels = _table(path, csv.QUOTE_MINIMAL)
+    texts, labels = _table("movie-reviews/imdb_cad_orig_train.tsv", csv.QUOTE_MINIMAL, data)
     # The first line has the names of the columns.
     return [text.replace("<br />", " ") for text in texts[1:]], labels[1:]
 
 
-def _table(path: Path, quoting: Any) -> Labelled:
+def _table(name: str, quoting: Any, data: Path) -> Labelled:
     """Reads a file with a label, a tab and a text on each line. Leaves out empty texts."""
-    with path.open(encoding="utf-8", newline="") as file:
+    with (data / name).open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.reader(file, delimiter="\t", quoting=quoting) if row[1].strip()]
     return [text for _, text in rows], [label for label, _ in rows]
 
 
 KINDS = {
     "film reviews": Kind(read_film_reviews, 2000),
-    "customer reviews": Kind(read_customer_reviews, 1700),
-    "questions": Kind(read_questions, 2000),
+    "customer reviews": Kind(partial(_table, "classify/cr.tsv", csv.QUOTE_NONE), 1700),
+    "questions": Kind(partial(_table, "classify/trec.train.tsv", csv.QUOTE_NONE), 2000),
     "whole film reviews": Kind(read_whole_reviews, 1000),
 }
 

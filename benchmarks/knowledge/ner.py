@@ -47,8 +47,8 @@ def baselines(data: Path) -> Rows:
 
 def _scores(vectors: Vectors, data: Path) -> list[float]:
     """Returns the F1 on the dev part, as conlleval computes it, of a tagger of each seed."""
-    train = _read(data / "conll2003/eng.train", NUM_TRAIN)
-    dev = _read(data / "conll2003/eng.testa", NUM_DEV)
+    train = read_tagged(data / "conll2003/eng.train", NUM_TRAIN)
+    dev = read_tagged(data / "conll2003/eng.testa", NUM_DEV)
     train_inputs, dev_inputs = (vectors(words for words, _ in part) for part in (train, dev))
     names = sorted({tag for _, tags in train for tag in tags})
     index_of = {tag: index for index, tag in enumerate(names)}
@@ -66,7 +66,8 @@ def _scores(vectors: Vectors, data: Path) -> list[float]:
     return scores
 
 
-def _read(path: Path, num_sentences: int) -> Tagged:
+def read_tagged(path: Path, num_sentences: int | None = None) -> Tagged:
+    """Returns the first sentences of a file of CoNLL-2003, or all of them."""
     found = read_records(path, "columns", ["word", "pos", "chunk", "ner"])
     return [
         (words, write_tags(read_entities(each.values["ner"]), len(words), "BIO"))

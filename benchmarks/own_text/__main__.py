@@ -28,7 +28,6 @@ from benchmarks.harness import Kept, mean_cell, parser, report
 from benchmarks.own_text.data import TASKS, Example, draw, score
 from benchmarks.own_text.systems import Train, systems
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
-from elmo_tasks.common.files import atomic_write
 
 # Sizes up to this one have several draws.
 _SMALL = 1000
@@ -42,7 +41,6 @@ def main() -> None:
     add("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="default: all")
     add("--sizes", nargs="+", default=["50", "200", "1000", "5000", "all"], metavar="N")
     add("--draws", type=int, default=5, help=f"of sizes up to {_SMALL:,} (default: 5)")
-    add("--systems", nargs="+", metavar="NAME", help="names of the table (default: all)")
     add("--bilm", default=DEFAULT_BILM, help="a name, or the folder of a training (default: base)")
     add("--data", type=Path, default=Path("data"), help="folder of the data (default: data)")
     add("--results", type=Path, default=Path("own_text.json"), help="default: own_text.json")
@@ -56,8 +54,7 @@ def main() -> None:
         columns = [TASKS[task].unit, *args.sizes, "training", "1,000 predictions"]
         report(columns, rows(task, args.sizes, kept.found), "score in percent, CPU seconds")
     if args.chart is not None:
-        with atomic_write(args.chart) as aside:
-            chart(args.tasks, kept.found).savefig(aside, format="png", dpi=150)
+        chart(args.tasks, kept.found).savefig(args.chart, dpi=150)
 
 
 def measure(task: str, args: argparse.Namespace, kept: Kept) -> None:
@@ -72,12 +69,11 @@ def measure(task: str, args: argparse.Namespace, kept: Kept) -> None:
         num = len(train) if size == "all" else int(size)
         for seed in range(1, 1 + (args.draws if size != "all" and num <= _SMALL else 1)):
             examples = draw(train, num, seed)
-            for name in args.systems or found:
-                if name in found:
-                    bilm = args.bilm if "elmo" in name.lower() else ""
-                    key = "|".join([task, size, str(seed), name, bilm])
-                    work = partial(tried, found[name], kind, examples, test, args.data, seed)
-                    kept.get(key, measure=work)
+            for name, system in found.items():
+                bilm = args.bilm if "elmo" in name.lower() else ""
+                key = "|".join([task, size, str(seed), name, bilm])
+                work = partial(tried, system, kind, examples, test, args.data, seed)
+                kept.get(key, measure=work)
 
 
 def tried(

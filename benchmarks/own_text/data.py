@@ -3,12 +3,14 @@
 import gzip
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.knowledge.classify import read_film_reviews
+from benchmarks.knowledge.ner import read_tagged
 from elmo_tasks.common.records import read_records
-from elmo_tasks.readers.entities import read_entities, write_tags
+from elmo_tasks.readers.entities import read_entities
 
 _SEED = 0
 
@@ -40,11 +42,7 @@ class Task(NamedTuple):
 
 
 def _sentences(data: Path) -> tuple[list[Example], list[Example]]:
-    examples = [
-        Example(line, label)
-        for label in ("neg", "pos")
-        for line in _lines(data / f"movie-reviews/rt-polarity.no-sst-eval.{label}")
-    ]
+    examples = list(map(Example, *read_film_reviews(data)))
     random.Random(_SEED).shuffle(examples)
     return examples[2000:], examples[:2000]
 
@@ -60,16 +58,8 @@ def _reviews(data: Path) -> tuple[list[Example], list[Example]]:
 
 
 def _entities(data: Path) -> tuple[list[Example], list[Example]]:
-    def read(name: str) -> list[Example]:
-        columns = ["word", "pos", "chunk", "ner"]
-        found = read_records(data / "conll2003" / name, "columns", columns)
-        return [
-            Example(words, write_tags(read_entities(each.values["ner"]), len(words), "BIO"))
-            for each in found
-            for words in [each.values["word"]]
-        ]
-
-    return read("eng.train"), read("eng.testa")
+    train, test = (read_tagged(data / "conll2003" / name) for name in ("eng.train", "eng.testa"))
+    return [Example(*each) for each in train], [Example(*each) for each in test]
 
 
 def _tags(data: Path) -> tuple[list[Example], list[Example]]:
@@ -78,11 +68,6 @@ def _tags(data: Path) -> tuple[list[Example], list[Example]]:
         return [Example(each.values["word"], each.values["tag"]) for each in found]
 
     return read("ewt.train.txt"), read("ewt.dev.txt")
-
-
-def _lines(path: Path) -> Iterator[str]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return (line for line in lines if line.strip())
 
 
 TASKS = {

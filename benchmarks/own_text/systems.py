@@ -1,6 +1,5 @@
 """The systems that are compared: each trains on examples, and returns a function that predicts."""
 
-import copy
 import json
 import os
 import random
@@ -13,8 +12,6 @@ import _jsonnet
 import numpy
 import spacy
 from allennlp.common import Params
-from allennlp.data import DatasetReader
-from allennlp.predictors import Predictor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -24,6 +21,7 @@ from spacy.training import Example as SpacyExample
 from spacy.training import biluo_tags_to_spans, iob_to_biluo
 from spacy.util import fix_random_seed, minibatch
 
+import elmo_tasks
 from benchmarks.knowledge.classify import MEANS_C, WORDS_C, tokenized
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.own_text.data import Example, held_out, score
@@ -89,14 +87,18 @@ def _fasttext(examples: list[Example], data: Path, seed: int) -> Predict:
 def _spacy(kind: str) -> Train:
     name = {"texts": "textcat", "entities": "ner", "tags": "tagger"}[kind]
 
+    def bare(nlp: Any, example: Example) -> Doc:
+        is_text = kind == "texts"
+        return nlp.make_doc(example.text) if is_text else Doc(nlp.vocab, words=example.text)
+
     def reference(nlp: Any, example: Example, labels: set[str]) -> Doc:
         if kind == "texts":
-            doc = nlp.make_doc(example.text)
+            doc = bare(nlp, example)
             doc.cats = {label: float(label == example.gold) for label in labels}
             return doc
-        doc = Doc(nlp.vocab, words=example.text)
         if kind == "tags":
             return Doc(nlp.vocab, words=example.text, tags=example.gold)
+        doc = bare(nlp, example)
         doc.ents = biluo_tags_to_spans(doc, iob_to_biluo(example.gold))
         return doc
 
@@ -107,7 +109,7 @@ def _spacy(kind: str) -> Train:
         labels = {each.gold for each in examples} if kind == "texts" else set()
         own, dev = held_out(examples)
         docs = [reference(nlp, each, labels) for each in own]
-        pairs = [SpacyExample(_bare(nlp, doc), doc) for doc in docs]
+        pairs = [SpacyExample(bare(nlp, each), doc) for each, doc in zip(own, docs)]
         optimizer = nlp.initialize(lambda: pairs)
         best, best_state, waited = -1.0, nlp.to_bytes(), 0
         for _ in range(_MAX_EPOCHS):
@@ -126,11 +128,7 @@ def _spacy(kind: str) -> Train:
         return lambda texts: predict(nlp, [Example(text, None) for text in texts])
 
     def predict(nlp: Any, examples: list[Example]) -> list[Any]:
-        texts = [
-            nlp.make_doc(each.text) if kind == "texts" else Doc(nlp.vocab, words=each.text)
-            for each in examples
-        ]
-        docs = nlp.pipe(texts)
+        docs = nlp.pipe([bare(nlp, each) for each in examples])
         if kind == "texts":
             return [max(doc.cats, key=doc.cats.get) for doc in docs]
         if kind == "tags":
@@ -142,11 +140,6 @@ def _spacy(kind: str) -> Train:
         ]  # fmt: skip
 
     return train
-
-
-def _bare(nlp: Any, doc: Doc) -> Doc:
-    spaces = [bool(token.whitespace_) for token in doc]
-    return Doc(nlp.vocab, words=[token.text for token in doc], spaces=spaces)
 
 
 def _ours(kind: str, elmo_at: list[str], bilm: str) -> Train:
@@ -179,22 +172,12 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Train:
             config = json.loads(
                 _jsonnet.evaluate_snippet("", snippet, import_callback=import_jsonnet)
             )
-            reader = Params(copy.deepcopy(config["dataset_reader"]))
-            model = train_model(Params(config), f"{folder}/model")
-            assert model is not None
-            model.eval()
-            predictor = Predictor.by_name(model.default_predictor)(
-                model, DatasetReader.from_params(reader)
-            )
+            train_model(Params(config), f"{folder}/model")
+            loaded = elmo_tasks.load(f"{folder}/model")
 
         def predict(texts: Sequence[Any]) -> list[Any]:
-            found = []
-            for start in range(0, len(texts), 32):
-                inputs = [
-                    {"text" if kind == "texts" else "tokens": each}
-                    for each in texts[start : start + 32]
-                ]
-                found += predictor.predict_batch_json(inputs)
+            name = "text" if kind == "texts" else "tokens"
+            found = loaded.predict([{name: each} for each in texts])
             if kind == "texts":
                 return [answer["label"] for answer in found]
             if kind == "tags":

@@ -35,7 +35,7 @@ def test_a_pair_is_right_if_the_good_sentence_is_more_probable(data: Path) -> No
         backward = good.backward_sum - bad.backward_sum
         right.append([forward > 0, backward > 0, forward + backward > 0])
     expected = [(one + other) / 2 for one, other in zip(*right[:2])]
-    assert list(result.paradigms["word_order"].values()) == expected
+    assert list(result.groups["binding"].values()) == expected
     assert list(result.groups["argument_structure"].values()) == right[2]
     overall = [(two + float(one)) / 2 for two, one in zip(expected, right[2])]
     assert list(result.groups["overall"].values()) == overall

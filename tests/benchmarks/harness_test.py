@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks import harness
 from benchmarks.harness import Kept, alternate, mean_cell, report
-from benchmarks.one_sentence import Clock
 
 
 def test_works_take_turns_and_the_first_turn_does_not_count(
@@ -43,14 +42,3 @@ def test_a_report_is_a_line_and_a_table(capsys: pytest.CaptureFixture) -> None:
     assert heading.endswith(", 10 lines")
     assert [cell.strip() for cell in table[-1].split("|")[1:-1]] == ["", "5.0", "2.0 ± 1.4"]
     assert foot == "The CPU time of a row's turns differs by up to 25%."
-
-
-def test_time_within_a_part_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter([1.0, 3.0, 7.0, 15.0])
-    monkeypatch.setattr(time, "thread_time", lambda: next(now))
-    clock = Clock()
-
-    with clock.part("outer"), clock.part("inner"):
-        pass
-
-    assert clock.seconds == {"outer": 2 + 8, "inner": 4}

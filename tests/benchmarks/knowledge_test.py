@@ -1,11 +1,14 @@
 import gzip
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy
 import pytest
+import torch
 
-from benchmarks.knowledge import classify, glove, ner, senses
+from benchmarks.knowledge import classify, glove, ner, pairs, senses
 from benchmarks.knowledge.__main__ import main
 from benchmarks.knowledge.layers import MEAN, SIDE_BY_SIDE
 from elmo_tasks.elmo import ElmoEncoder
@@ -95,6 +98,26 @@ def test_words_get_the_sense_of_the_nearest_mean_or_the_first_one(tmp_path: Path
         "senses: first in WordNet": [100],
         "senses: most frequent of each lemma": [50],
     }
+
+
+def test_a_pair_is_found_if_the_same_meaning_is_nearer_than_both_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The layers of a sentence of one word.
+    money, credit, river = [1.0, 0.0], [1.0, 0.1], [0.0, 1.0]
+    given = iter([money, credit, river, money, river, credit, river, money, credit])
+    encoder: Any = SimpleNamespace(
+        layers=lambda sentences: [torch.tensor([next(given)]).repeat(3, 1, 1) for _ in sentences]
+    )
+    monkeypatch.setattr(pairs, "FILE", tmp_path / "pairs.tsv")
+    pairs.FILE.write_text(3 * "bank\tbank\tbank\tbank\n")
+
+    found = pairs.measure(encoder, tmp_path)
+
+    third = [pytest.approx(100 / 3)]
+    assert list(found.values()) == 3 * [third] and list(pairs.baselines(tmp_path).values()) == [
+        third
+    ]
 
 
 def test_a_tagger_learns_entities_that_its_vectors_tell(

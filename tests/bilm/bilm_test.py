@@ -11,7 +11,6 @@ from allennlp.modules.elmo import _ElmoBiLm
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
-from scripts.make_fixture_bilm import random_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
@@ -19,7 +18,6 @@ from tests.helpers.reference_bilm import (
     assert_equals_upstream,
     make_options,
     random_files,
-    read_datasets,
 )
 from tests.helpers.stored_bilms import change, fixture_bilm
 
@@ -140,16 +138,6 @@ def test_what_makes_no_bilm_or_no_layers_is_refused(
     with pytest.raises(ConfigurationError, match=words):
         bilm = make_bilm(tmp_path / own["options"], weights, **settings)
         bilm(torch.ones(own["char_ids"], dtype=torch.long))
-
-
-def test_the_fixture_is_what_its_script_makes(tmp_path: Path) -> None:
-    random_bilm().to_files(tmp_path)
-
-    assert (tmp_path / "options.json").read_bytes() == FIXTURE_FILES[0].read_bytes()
-    made, kept = read_datasets(tmp_path / "weights.hdf5"), read_datasets(FIXTURE_FILES[1])
-    assert made.keys() == kept.keys()
-    for name, values in made.items():
-        numpy.testing.assert_array_equal(values, kept[name], err_msg=name)
 
 
 def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: Path) -> None:

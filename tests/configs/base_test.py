@@ -14,8 +14,8 @@ from tests.helpers.configs import (
     config,
     config_path,
     differences,
+    evaluate,
     leaves,
-    number_at,
     shipped,
     tiny,
 )
@@ -248,7 +248,9 @@ CHOICES: list[tuple[str, str, str, Any]] = [
 def test_a_choice_is_where_it_belongs(
     name: str, change: str, path: str, expected: dict[str, Any]
 ) -> None:
-    found = number_at(path, config(*name.split("/"), f"{{ {change} }}"))
+    keys = "".join(f"[{key if key.isdigit() else json.dumps(key)}]" for key in path.split("."))
+    # jsonnet evaluates no other field.
+    found = evaluate(f"((import '{config_path(*name.split('/'))}') {{ {change} }}){keys}")
 
     assert {field: found.get(field) for field in expected} == expected
 

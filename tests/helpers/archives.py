@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import torch
 from allennlp.common import Params
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model, archive_model, load_archive
 from allennlp.predictors import Predictor
 
+from tests.helpers.configs import ROOT, tiny
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options
 
-ROOT = Path(__file__).parents[2]
 FIXTURE = {
     "options": json.loads(FIXTURE_FILES[0].read_text()),
     "pretrained_file": str(FIXTURE_FILES[1]),
@@ -90,9 +89,7 @@ def sst(folder: Path, variant: str) -> Path:
 
 def task_model(folder: Path, task: str, variant: str, change: str = "{}") -> Path:
     """Makes an archive of a shrunk config of a task, changed by a jsonnet object."""
-    snippet = f"(import '{ROOT}/training_configs/{task}/{variant}.jsonnet')"
-    shrunk = f"{snippet} + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
-    config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))
+    config = tiny(task, variant, change)
     config["train_data_path"] = str(ROOT / config["train_data_path"])
     if "bilm" in config["model"]["text_embedder"]:
         config["model"]["text_embedder"]["bilm"] = FIXTURE

@@ -11,7 +11,7 @@ local vectors = { learned: { embedding_dim: 100 } } + import 'vectors.libsonnet'
 
 local names(known) = std.join(', ', std.objectFields(known));
 local known_or_own(choice, known) =
-  if std.isString(choice) && std.objectHas(known, choice) then known[choice] else choice;
+  if std.isString(choice) && choice in known then known[choice] else choice;
 local widths(characters) =
   if std.isArray(characters.width) then characters.width else [characters.width];
 local character_cnn(characters) = {
@@ -26,7 +26,7 @@ local character_cnn(characters) = {
   dropout: characters.dropout,
 };
 local is_count(value) = std.isNumber(value) && value >= 0 && value == std.floor(value);
-local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
+local is_one_of(value, choices) = std.member(choices, value);
 
 {
   local config = self,
@@ -66,9 +66,9 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   // of widths, each with `num_filters` filters.
   characters:: null,
 
-  assert std.isArray(config.elmo_at)
-         && std.length(std.setDiff(std.set(config.elmo_at), ['input', 'output'])) == 0
-         && std.length(std.set(config.elmo_at)) == std.length(config.elmo_at) :
+  // jsonnet checks these whenever a field is read, so they are cheap.
+  assert config.elmo_at == [] || config.elmo_at == ['input'] || config.elmo_at == ['output']
+         || config.elmo_at == ['input', 'output'] || config.elmo_at == ['output', 'input'] :
          "elmo_at must be a list of the places 'input' and 'output', each once at most, not %s"
          % std.toString(config.elmo_at),
   assert is_one_of(config.elmo_layers, ['all', 'concat', 'last']) || std.isNumber(config.elmo_layers) :
@@ -81,16 +81,15 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   assert is_one_of(config.elmo_layer_norm, [null, 'batch', 'sentence']) :
          "elmo_layer_norm must be null, 'batch' or 'sentence', not %s"
          % std.toString(config.elmo_layer_norm),
-  assert std.isObject(config.chosen_bilm)
-         && std.objectHas(config.chosen_bilm, 'options')
-         && std.objectHas(config.chosen_bilm, 'pretrained_file') :
+  assert local bilm = config.chosen_bilm;
+         std.isObject(bilm) && 'options' in bilm && 'pretrained_file' in bilm :
          'bilm must be one of %s, or an object with options and pretrained_file, not %s'
          % [names(bilms), std.toString(config.bilm)],
-  assert std.member(['null', 'string', 'object'], std.type(config.store)) :
+  assert config.store == null || std.isString(config.store) || std.isObject(config.store) :
          'store must be null, a folder, or an object with path, dtype or memory, not %s'
          % std.toString(config.store),
-  assert std.isObject(config.chosen_vectors)
-         && std.objectHas(config.chosen_vectors, 'embedding_dim') :
+  assert local vectors = config.chosen_vectors;
+         std.isObject(vectors) && 'embedding_dim' in vectors :
          ('word_vectors must be one of %s, or an object with embedding_dim and, for vectors of a '
           + 'file, pretrained_file, not %s')
          % [names(vectors), std.toString(config.word_vectors)],

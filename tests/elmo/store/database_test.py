@@ -77,7 +77,8 @@ KEYS = [bytes([index]) * 32 for index in range(4)]
 ASKED = st.dictionaries(st.sampled_from(KEYS), st.binary(max_size=3))
 
 
-@given(st.lists(st.tuples(st.sampled_from(["put", "fork", "get", "open"]), ASKED)))
+# Each fork takes a while.
+@given(st.lists(st.tuples(st.sampled_from(["put", "fork", "get", "open"]), ASKED), max_size=8))
 def test_a_database_is_a_dict_whose_values_have_the_sizes_that_are_asked_for(
     steps: list[tuple[str, dict[bytes, bytes]]],
 ) -> None:
