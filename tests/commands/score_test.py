@@ -10,6 +10,7 @@ import pytest
 
 from elmo_tasks import console
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 from tests.helpers.language_models import SENTENCES, written_model
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -128,6 +129,23 @@ def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
 
     assert [row["tokens"] for row in rows_of(out)] == ["2", "0", "3", "0"]
     assert "2 sentences, 5 tokens, 1 unknown" in err
+
+
+def test_an_output_has_what_would_be_printed_and_appears_whole(
+    score: Run, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out.tsv"
+    output.write_text("an earlier run")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ScoreSettings, "lines", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            score(text, "--output", output)
+    assert output.read_text() == "an earlier run"
+
+    assert score(text, "--output", output)[0] == ""
+    assert output.read_text() == score(text)[0]
+    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "out.tsv"}
 
 
 def test_a_bilm_without_its_softmax_is_refused(score: Run, text: Path) -> None:
