@@ -190,13 +190,6 @@ def damage(path: Path, kind: Kind, chance: random.Random) -> str:
         kind.change(path, chance)
         return "change"
     content = bytearray(path.read_bytes())
-    way = _damage_bytes(content, chance)
-    path.write_bytes(content)
-    return way
-
-
-def _damage_bytes(content: bytearray, chance: random.Random) -> str:
-    """Damages bytes at one place, and returns the name of the damage."""
     start = _place(content, chance)
     end = min(start + chance.choice([1, 8, 100, 1000]), len(content))
     way = chance.choice(["flip", "cut", "insert", "remove", "scribble", "zero"])
@@ -213,6 +206,7 @@ def _damage_bytes(content: bytearray, chance: random.Random) -> str:
             content[start:end] = chance.randbytes(end - start)
         case _:
             content[start:end] = bytes(end - start)
+    path.write_bytes(content)
     return way
 
 
@@ -233,11 +227,12 @@ _VALUES: list[Any] = [None, True, 0, -1, 10**12, 1e30, 0.5, "", "x", [], {}, [[]
 _VALUES += ["\ud800", "é" * 99]
 
 
-def _change_value(value: Any, chance: random.Random) -> None:
-    """Removes, renames, swaps or replaces something somewhere in a JSON value."""
+def _changed(text: str, chance: random.Random) -> str:
+    """Returns JSON in which something is removed, renamed, swapped or replaced somewhere."""
+    value = json.loads(text)
     places = list(_places(value))
     if not places:
-        return
+        return text
     parent, key = chance.choice(places)
     way = chance.randrange(4)
     if way == 0:
@@ -250,6 +245,7 @@ def _change_value(value: Any, chance: random.Random) -> None:
         parent[key], other[other_key] = two, one
     else:
         parent[key] = copy.deepcopy(chance.choice(_VALUES))
+    return json.dumps(value)
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -257,13 +253,6 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     for key in range(len(value)) if is_list else value if isinstance(value, dict) else ():
         yield value, key
         yield from _places(value[key])
-
-
-def _changed(text: str, chance: random.Random) -> str:
-    """Returns JSON with a change somewhere in its value."""
-    value = json.loads(text)
-    _change_value(value, chance)
-    return json.dumps(value)
 
 
 def _change_json(path: Path, chance: random.Random) -> None:
@@ -370,13 +359,10 @@ KINDS = {
     "weights": Kind(_bilm("weights.hdf5"), _read_bilm),
     "archives": Kind(_copied(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, must_equal=True),
     "stores": Kind(_store, lambda path: _layers(LayerStore(str(path.parent))), must_equal=True),
-    **{
-        f"checkpoints: {what}": Kind(_checkpoint(file), _read_checkpoint, must_equal=True)
-        for what, file in (
-            ("weights", "model_state_e0_b0.th"),
-            ("training", "training_state_e0_b0.th"),
-        )
-    },
+    "checkpoints: weights": Kind(_checkpoint("model_state_e0_b0.th"), _read_checkpoint, None, True),
+    "checkpoints: training": Kind(
+        _checkpoint("training_state_e0_b0.th"), _read_checkpoint, must_equal=True
+    ),
     "SST": _data("sst.txt", "elmo_sst", _change_columns),
     "NER": _data("ner.txt", "elmo_conll", _change_columns),
     "SNLI": _data("snli.jsonl", "elmo_snli", _change_json_line),
