@@ -38,7 +38,6 @@ def main() -> None:
     add("--size", default="mini", help="a config in training_configs/bilm (default: mini)")
     add("--words", type=int, default=50_000, help="words of the softmax (default: 50000)")
     add("--steps", type=int, default=20, help="steps that are measured (default: 20)")
-    add("--threads", type=int, default=1, help="threads of a process (default: 1)")
     arguments = made.parse_args()
     speeds = [measure(count, arguments) for count in arguments.processes]
     rows = [
@@ -60,7 +59,7 @@ def measure(count: int, arguments: argparse.Namespace) -> float:
 
 def work(index: int, count: int, folder: str, arguments: argparse.Namespace) -> None:
     """Trains in one of the processes, and writes its tokens and seconds into the folder."""
-    torch.set_num_threads(arguments.threads)
+    torch.set_num_threads(1)
     config = config_of("bilm", arguments.size)
     batch_tokens = config["data_loader"].get("batch_tokens", 2560)
     # Each process reads the whole text for the vocabulary, before it is one of several.

@@ -44,7 +44,6 @@ def main() -> None:
     add("--component", choices=_SCORES, default="ner", help="default: ner")
     add("--sentences", default="500", metavar="N", help="of the training, or all (default: 500)")
     add("--steps", type=int, default=500, help="default: 500")
-    add("--words", type=int, default=500, help="words in a step (default: 500)")
     add("--seeds", type=int, nargs="+", default=[1], help="default: 1")
     add("--bilm", default="base", help="default: base")
     add("--data", type=Path, default=Path("data/conll2003"), help="default: data/conll2003")
@@ -53,19 +52,16 @@ def main() -> None:
     kept, rows = Kept(args.results), []
     for embedding in EMBEDDINGS:
         found = [
-            kept.get(_key(args, seed, embedding), measure=partial(measure, args, seed, embedding))
+            kept.get(
+                f"{args.component}|{args.sentences}|{args.steps}|{seed}|{embedding}|{args.bilm}",
+                measure=partial(measure, args, seed, embedding),
+            )
             for seed in args.seeds
         ]
         seconds = statistics.mean(each["seconds"] for each in found)
         scores = mean_cell([100 * each["score"] for each in found])
         rows.append([embedding, scores, f"{seconds:.0f}"])
     report(["embedding", _SCORES[args.component][1], "CPU s"], rows)
-
-
-def _key(args: argparse.Namespace, seed: int, embedding: str) -> str:
-    bilm = args.bilm if "ELMo" in embedding else ""
-    size = (args.sentences, args.steps, args.words)
-    return "|".join([args.component, *map(str, size), str(seed), embedding, bilm])
 
 
 def measure(args: argparse.Namespace, seed: int, embedding: str) -> dict[str, float]:
@@ -99,7 +95,7 @@ def config(args: argparse.Namespace, seed: int, embedding: str, folder: Path) ->
     training = found["training"]
     training["annotating_components"] = []
     training["max_steps"], training["eval_frequency"] = args.steps, max(1, args.steps // 5)
-    training["batcher"]["size"] = args.words
+    training["batcher"]["size"] = 500
     training["score_weights"] = {_SCORES[args.component][0]: 1.0}
     return found.interpolate()
 

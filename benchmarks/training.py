@@ -55,16 +55,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         works, num_tokens = prepare(arguments, Path(folder))
         times = alternate(works, arguments.turns)
+    rows = [
+        [name, f"{taken / arguments.batches:.3f}", f"{times[THEIRS].wall / taken:.1f}"]
+        for name, (taken, *_) in times.items()
+    ]
     report(
         ["biLM", "seconds a step", "AllenNLP's / it"],
-        [
-            [
-                name,
-                f"{taken / arguments.batches:.3f}",
-                f"{times[THEIRS].wall / taken:.1f}",
-            ]
-            for name, (taken, *_) in times.items()
-        ],
+        rows,
         f"sst/both, {arguments.size} with random weights",
         f"{arguments.batches} batches with {num_tokens / arguments.batches:.0f} tokens",
         f"medians of {arguments.turns} turns",

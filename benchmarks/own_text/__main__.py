@@ -1,8 +1,8 @@
 """
 Compares `classify` and `tag` with what one would use instead, by the number of labels: TF-IDF, the
-mean of GloVe and `ElmoFeatures`, each with logistic regression; fastText; spaCy's components from
-nothing; and our models with GloVe, without and with ELMo. Prints a table in Markdown and draws a
-chart. What was measured is kept in a JSON file, so that the same command goes on after a kill.
+mean of GloVe and `ElmoFeatures`, each with logistic regression; spaCy's components from nothing;
+and our models with GloVe, without and with ELMo. Prints a table in Markdown and draws a chart. What
+was measured is kept in a JSON file, so that the same command goes on after a kill.
 
     python -m benchmarks.own_text
     python -m benchmarks.own_text --tasks sentences --sizes 50 200 --draws 2
@@ -12,10 +12,8 @@ their draw for it. Seconds are CPU time of the training, and of the prediction o
 """
 
 import argparse
-import importlib.util
 import logging
 import statistics
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -62,9 +60,6 @@ def measure(task: str, args: argparse.Namespace, kept: Kept) -> None:
     kind, load, _ = TASKS[task]
     train, test = load(args.data)
     found = systems(kind, args.bilm)
-    if importlib.util.find_spec("fasttext") is None and "fastText" in found:
-        del found["fastText"]
-        print("fastText is not installed and left out", file=sys.stderr)
     for size in args.sizes:
         num = len(train) if size == "all" else int(size)
         for seed in range(1, 1 + (args.draws if size != "all" and num <= _SMALL else 1)):

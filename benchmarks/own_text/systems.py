@@ -60,30 +60,6 @@ def _glove_mean(data: Path) -> FunctionTransformer:
     return FunctionTransformer(means)
 
 
-def _fasttext(examples: list[Example], data: Path, seed: int) -> Predict:
-    import fasttext
-
-    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
-        texts = tokenized([each.text for each in examples])
-        file.writelines(
-            f"__label__{each.gold} {' '.join(words).lower()}\n"
-            for each, words in zip(examples, texts)
-        )
-        file.flush()
-        # The settings of fastText's tutorial; with its default rate of 0.1, few texts teach it
-        # nothing.
-        model = fasttext.train_supervised(
-            file.name, lr=1.0, epoch=25, wordNgrams=2, thread=1, verbose=0
-        )
-
-    def predict(asked: Sequence[str]) -> list[str]:
-        # fastText 0.9 fails with NumPy 2 if it is given one text, but not if it is given a list.
-        found, _ = model.predict([" ".join(words).lower() for words in tokenized(list(asked))])
-        return [labels[0].removeprefix("__label__") for labels in found]
-
-    return predict
-
-
 def _spacy(kind: str) -> Train:
     name = {"texts": "textcat", "entities": "ner", "tags": "tagger"}[kind]
 
@@ -212,7 +188,6 @@ def systems(kind: str, bilm: str) -> dict[str, Train]:
     return {
         "TF-IDF": _pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), c=WORDS_C),
         "mean of GloVe": _pipeline(_glove_mean, StandardScaler(), c=MEANS_C),
-        "fastText": _fasttext,
         "ElmoFeatures": _pipeline(features, StandardScaler(), c=MEANS_C),
         **found,
     }

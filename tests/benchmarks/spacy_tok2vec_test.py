@@ -17,7 +17,7 @@ def test_each_embedding_has_a_row_and_what_was_measured_is_kept(
         shutil.copy(ROOT / "fixtures" / "ner.txt", tmp_path / name)
     kept = tmp_path / "found.json"
     arguments = ["--data", tmp_path, "--results", kept, "--bilm", FIXTURE, "--component", "ner"]
-    arguments += ["--steps", "2", "--words", "10", "--sentences", "3"]
+    arguments += ["--steps", "2", "--sentences", "3"]
 
     first = printed(spacy_tok2vec.main, *arguments)
     monkeypatch.setattr(spacy_tok2vec, "measure", lambda *_: pytest.fail("it was measured twice"))
