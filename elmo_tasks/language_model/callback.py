@@ -133,9 +133,8 @@ class SoftmaxStart(TrainerCallback):
 
 def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int:
     """
-    Copies the weight and bias of each word that `packed` knows to `softmax`. The other words of
-    `softmax` share the probability of the unknown class of `packed` equally. Returns the number of
-    words copied.
+    Gives each word of `softmax` its weight and bias in `packed`. Words that `packed` does not have
+    share the probability of its unknown class equally. Returns the number of words that it has.
     """
     # AllenNLP's padding is no class.
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()

@@ -153,10 +153,7 @@ class SentenceTensors:
         }
 
     def windows(self, windows: list[Window]) -> TextFieldTensors:
-        """
-        Returns the char ids of the tokens to read, and as `targets` the word ids of the tokens to
-        predict.
-        """
+        """Returns char ids of the tokens to read, and as `targets` the word ids to predict."""
         read = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]
         return {

@@ -85,8 +85,8 @@ class Softmax:
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns a softmax with 8 bits for each number of the weight, which must be in float32. It
-        has the first `max_words` words, 1 or more, by default all. Other words count as unknown.
+        Returns this softmax with its float32 weight rounded to 8-bit numbers. Keeps the first
+        `max_words` words, 1 or more, by default all. The other words count as unknown.
         """
         # The class of unknown words does not count as a word.
         num_classes = len(self.words) if max_words is None else max_words + 1

@@ -94,8 +94,8 @@ class VectorFit(NamedTuple):
     def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
         """
         Takes the words of a file, and the words of a vocabulary that are in the file as they are or
-        in lower case. Words with the same vector share its probability in proportion to their
-        frequency, which is about 1 / the rank in the vocabulary.
+        in lower case. Words with the same vector share the probability that it is drawn, in
+        proportion to their frequency, which is about 1 / the rank in the vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
         forms: dict[str, int] = {}
