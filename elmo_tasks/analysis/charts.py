@@ -85,7 +85,7 @@ def draw_neighbors(report: dict[str, Any]) -> "Figure":
     """
     Draws the occurrences of a word as points in the plane of their two principal components. The
     colour of a point shows its cluster, whose most typical occurrence is in the legend, or its
-    cosine to the wanted occurrence.
+    cosine to the given occurrence.
     """
     figure = _figure(8, 6)
     axes = figure.subplots()

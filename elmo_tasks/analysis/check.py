@@ -38,7 +38,7 @@ class CheckReport(NamedTuple):
 
 
 def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> CheckReport:
-    """Describes a biLM, opens it, and computes the layers of a sentence."""
+    """Describes a biLM, and looks for problems in its files and in the layers of a sentence."""
     facts = {"options": str(options_file)}
     try:
         raw = read_options(options_file)

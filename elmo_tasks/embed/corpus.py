@@ -17,8 +17,8 @@ _COLUMNS = ("sentence", "text")
 class Corpus:
     """
     Reads a text line by line, in bounded memory, as often as it is iterated over. Files have a
-    sentence on each line, or in each record (see `kind_of`), as a text or a list of tokens. Each
-    line is raw text, or tokens with a blank between them.
+    sentence on each line, or in each record of a table or of JSON lines: a text or a list of
+    tokens. Without `split`, a text is tokens with a blank between them.
 
     # Parameters
 

@@ -54,7 +54,7 @@ def embed(
     `ValueError`: A line cannot be read; the message has the file and the line.
     `ConfigurationError`: The text is empty, a table has no such column, or the disk is too full.
     """
-    # A line that cannot be read is an error before anything is computed.
+    # All lines are read here, so that a damaged line is found before anything is computed.
     index = {text: str(number) for number, text in enumerate(corpus)}
     folder = output_file.with_name(f"{output_file.name}.partial")
     parts = Parts(folder, about_vectors(encoder, embedding))

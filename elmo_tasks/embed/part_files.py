@@ -17,14 +17,15 @@ MANIFEST, ABOUT = "_manifest.json", "_about.json"
 class Parts:
     """
     A folder with a file for each part of an output, named by the index of the part and a hash of
-    what the part is made of. A file appears whole or not at all, so several processes and machines
-    may write, and after an interruption the names tell which parts are missing.
+    its sentences. A file appears whole or not at all. So several processes and machines may write,
+    and after an interruption the names tell which parts are missing.
 
     # Parameters
 
     folder: A path, or an address that fsspec knows, such as `s3://bucket/folder`. It is made with
         its first file.
-    about: What the parts depend on, by names. Parts of an earlier run with the same are used.
+    about: The settings that the parts depend on, by name. Parts of an earlier run with the same
+        settings are used.
 
     # Raises
 
@@ -49,7 +50,7 @@ class Parts:
         # The file of each part.
         self._found = {int(name.split("-")[1]): name for name in names if name.startswith("part-")}
         for name in names:
-            # Killed processes left files whose names begin with a dot; another may have removed it.
+            # A killed process left this file. Another process may be removing it, too.
             if name.startswith(".part-"):
                 with suppress(FileNotFoundError):
                     system.rm_file(f"{inside}/{name}")
@@ -79,7 +80,7 @@ class Parts:
             system.mv(sent, f"{folder}/{name}")
 
     def finish(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Writes the manifest, and returns it. Call `has` for all parts before."""
+        """Writes the manifest, and returns it. Call `has` for every part first."""
         for index, name in self._found.items():
             if index >= len(manifest["parts"]):
                 self._refuse(f"text: {name} is not in this text")

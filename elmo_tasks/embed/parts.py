@@ -104,14 +104,15 @@ def embed_parts(
     corpus: Corpus, work: EmbedPart, engine: Engine, part_tokens: int | None, suffix: str
 ) -> dict[str, Any]:
     """
-    Embeds a text part by part, and writes the manifest, which it returns. The text is read once, as
-    a stream. Parts that an earlier run with the same settings wrote are not computed again.
+    Embeds a text part by part, and writes and returns the manifest: the file of each part, and the
+    numbers of sentences and tokens. The text is read once, as a stream. Parts that an earlier run
+    with the same settings wrote are not computed again.
 
     # Parameters
 
-    part_tokens: A part ends when it has so many tokens and sentences together, by default
-        `WINDOW_TOKENS`. So the same text is always cut into the same parts.
-    suffix: That of the files.
+    part_tokens: A part ends when the numbers of its tokens and its sentences add up to this or
+        more, by default `WINDOW_TOKENS`. So the same text is always cut into the same parts.
+    suffix: The suffix of the files' names.
     """
     manifest: dict[str, Any] = {
         "texts": corpus.files,

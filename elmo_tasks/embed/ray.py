@@ -1,5 +1,5 @@
 """
-Ray Data with ELMo: `elmo_tasks.embed.ray.embed`. This is no package, because AllenNLP's
+Adds ELMo vectors to datasets of Ray Data. This is a module and not a package, because AllenNLP's
 `--include-package elmo_tasks` would import Ray itself in place of an inner package named `ray`.
 """
 
@@ -20,7 +20,7 @@ from elmo_tasks.embed.ray_engine import Cluster, SharedLayers
 from elmo_tasks.embed.shards import vector_columns
 
 if TYPE_CHECKING:
-    # This import takes half a second, and the processes of `ray_engine.py` do not need it.
+    # This import takes half a second, so `embed` does it only when it is called.
     from ray.data import Dataset
 
 # The number of rows in a batch. The sentences of a batch are sorted by length.
@@ -42,7 +42,7 @@ def embed(
     dtype: str | None = None,
 ) -> "Dataset":
     """
-    Adds ELMo vectors to a Ray dataset of sentences. They are computed when the dataset is read.
+    Adds ELMo vectors to a Ray dataset of sentences, computed when the dataset is read.
 
         dataset = ray.data.read_parquet("s3://bucket/sentences")
         embed(dataset, column="sentence", embedding="average").write_parquet("vectors")
@@ -83,7 +83,7 @@ def embed(
         fn_kwargs={"shared": [ray.put(shared)]},
         batch_size=_ROWS,
         batch_format="pyarrow",
-        # A CPU reads the dataset.
+        # One CPU is left for reading the dataset.
         compute=ray.data.ActorPoolStrategy(size=cluster.num_processes(num_actors, others=1)),
         **cluster.share,
     )

@@ -40,7 +40,7 @@ def on_ray(
 
     # Raises
 
-    `ConfigurationError`: As for `joined`, or there are not as many GPUs or CPUs.
+    `ConfigurationError`: As for `joined`, or there are fewer GPUs or CPUs than processes.
     """
     parts = iter(parts)
     first = next(parts, None)
@@ -61,7 +61,7 @@ def on_ray(
             while pool.has_next():
                 yield pool.get_next_unordered()
         except ray.exceptions.RayTaskError as error:
-            # The console can explain the error that the process itself raised.
+            # The command line explains the process's own error, but not Ray's error around it.
             raise error.cause from error
         except ray.exceptions.RayError as error:
             raise ConfigurationError(
@@ -112,9 +112,9 @@ class Cluster(NamedTuple):
 
     def num_processes(self, asked: int | None, others: int = 0) -> int:
         """
-        Returns how many processes embed: as many as asked, by default one for each GPU or, without
-        GPUs, for each CPU but `others`. Raises `ConfigurationError` if Ray cannot start so many;
-        it would wait for ever.
+        Returns how many processes embed: `asked`, or by default one for each GPU or, without GPUs,
+        for each CPU except `others` CPUs. Raises `ConfigurationError` if Ray has too few GPUs or
+        CPUs, because Ray would wait for ever.
         """
         most = self.num_gpus or self.num_cpus - others
         number = most if asked is None else asked
@@ -128,7 +128,7 @@ class Cluster(NamedTuple):
 
     def require_store(self, num_bytes: int) -> None:
         """
-        Raises `ConfigurationError` if an object store is smaller than `num_bytes`. Otherwise Ray
+        Raises `ConfigurationError` if an object store is smaller than `num_bytes`, because Ray
         would wait for ever.
         """
         if self.store_bytes < num_bytes:
@@ -166,7 +166,7 @@ def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cl
         # Ray's processes would otherwise run with nice 15.
         os.environ.setdefault("RAY_worker_niceness", "0")
         with warnings.catch_warnings():
-            # Ray warns of a change for processes without a GPU. The change does not matter here.
+            # Ray warns of a future change for processes without a GPU, which does not matter here.
             warnings.simplefilter("ignore", FutureWarning)
             ray.init(
                 # Ray would otherwise join the cluster that RAY_ADDRESS names.
@@ -204,7 +204,7 @@ class SharedLayers(NamedTuple):
 
     @classmethod
     def of(cls, layers: SentenceLayers) -> "SharedLayers":
-        """Takes the weights of a biLM that is on the CPU, and leaves its store out."""
+        """Takes the weights of the biLM, which must be on the CPU. Leaves its layer store out."""
         bilm = layers.bilm
         settings = {
             "options": bilm.raw_options,

@@ -32,11 +32,12 @@ def embed_shards(
     engine: Engine = map,
 ) -> dict[str, Any]:
     """
-    Writes the vectors of a text of any size to a folder, a path or an address that fsspec knows: a
-    Parquet file for each part of the text, and the manifest last (see `embed_parts`). Returns the
-    manifest.
+    Writes the vectors of a text of any size to a folder: a Parquet file for each part of the text,
+    and the manifest last (see `embed_parts`). Returns the manifest.
 
     # Parameters
+
+    folder: A path, or an address that fsspec knows.
 
     embedding, engine: As for `embed`.
 
@@ -119,7 +120,7 @@ def vector_columns(
     embedding: str, num_layers: int, arrays: Iterable[Array]
 ) -> dict[str, pyarrow.Array]:
     """
-    Makes Arrow's columns (see `vector_names`) of the arrays that `vectors` makes of each sentence.
+    Makes Arrow columns, named by `vector_names`, from the vectors of sentences (see `vectors`).
     An entry is one flat list of float16, to be reshaped to (tokens, dim). Raises
     `ConfigurationError` if a value is too large for float16.
     """

@@ -30,10 +30,10 @@ LIBSONNET = """\
 @TrainerCallback.register("elmo_pretraining")
 class PretrainingCallback(TrainerCallback):
     """
-    Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch it writes
-    `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the checkpoints, and at the end once
-    more with the best weights. A recovered training does not read the text of finished epochs. A
-    training that would end before the biLM trains is refused with a `ConfigurationError`.
+    Writes the biLM of a pre-training as `options.json`, `weights.hdf5` and `bilm.libsonnet` beside
+    the checkpoints: after every epoch, and with the best weights at the end. A recovered training
+    does not read the text of finished epochs. Raises `ConfigurationError` if the training would end
+    while only the softmax is trained.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -48,7 +48,8 @@ class PretrainingCallback(TrainerCallback):
         super().on_start(trainer, is_primary, **kwargs)
         self._trainer = trainer
         if isinstance(trainer.data_loader, CorpusLoader):
-            # The seed determines the order of the text. A config may leave the seed to chance.
+            # The seed determines the order of the text. A recovered training takes it from the
+            # checkpoint, because a config may leave the seed to chance.
             if self._seed is not None:
                 trainer.data_loader.seed = self._seed
             self._seed = trainer.data_loader.seed
@@ -83,12 +84,12 @@ class PretrainingCallback(TrainerCallback):
 
 
 def _check_length(trainer: GradientDescentTrainer) -> None:
-    """Refuses a training that would end while only the new softmax trains, before the biLM does."""
+    """Refuses a training that would end while only the softmax is trained."""
     num_alone = trainer.model.num_softmax_batches
     try:
         num_batches = trainer._num_epochs * len(trainer.data_loader)
     except TypeError:
-        # Nobody knows the length of the text.
+        # `len` raises this error if the length of the text is unknown.
         return
     if 0 < num_batches <= num_alone:
         raise ConfigurationError(
@@ -101,14 +102,14 @@ def _check_length(trainer: GradientDescentTrainer) -> None:
 @TrainerCallback.register("elmo_softmax_start")
 class SoftmaxStart(TrainerCallback):
     """
-    Starts the softmax of a training from the softmax of the packed biLM that is trained further. A
-    recovered training skips the start. An archive of the training does not need the packed biLM.
+    Initializes the softmax of a training from the softmax of a packed biLM, to train that biLM
+    further. A recovered training skips this. The training's archive does not need the packed biLM.
 
     Registered as a `TrainerCallback` with name "elmo_softmax_start".
 
     # Parameters
 
-    bilm: The name of the biLM, or a folder that `elmo-pack` wrote, with the files of a softmax.
+    bilm: The packed biLM: a name, or a folder that `elmo-pack` wrote. It must have a softmax.
     """
 
     def __init__(self, serialization_dir: str, bilm: str) -> None:
@@ -132,9 +133,8 @@ class SoftmaxStart(TrainerCallback):
 
 def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int:
     """
-    Gives each word of a softmax the weight and bias that it has in a packed softmax. The other
-    words share the probability of the packed softmax's unknown class equally. Returns the number of
-    words that the packed softmax knows.
+    Gives each word of `softmax` its weight and bias in `packed`. Words that `packed` does not have
+    share the probability of its unknown class equally. Returns the number of words that it has.
     """
     # AllenNLP's padding is no class.
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()
@@ -147,7 +147,7 @@ def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int
             biases.softmax(dim=0) @ rows,
             biases.logsumexp(dim=0),
         )
-    # The vocabulary has at least AllenNLP's unknown word.
+    # This is at least 1, because AllenNLP's own unknown token is in every vocabulary.
     num_unknown = classes.tolist().count(UNKNOWN_CLASS)
     bias[UNKNOWN_CLASS] -= math.log(num_unknown)
     with torch.no_grad():

@@ -14,19 +14,24 @@ from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files
 from elmo_tasks.readers.sentences import SentencesReader
 
+# The tokens of a window, each with the token to predict after it.
+Window = list[tuple[str, str]]
+
 
 class CorpusLoader(DataLoader):
     """
     The base class of the data loaders of a language model. It makes batches of a text that is too
-    large for memory. Their order depends only on the seed and the epoch, so a recovered training
-    neither repeats nor skips a batch. Each of several processes reads the whole text, makes the
-    same batches for all, and yields its share of each batch, which may be empty at the end.
+    large for memory. The order of the batches depends only on the seed and the epoch, so a
+    recovered training neither repeats nor skips a batch. If there are several processes, each reads
+    the whole text, makes the same batches, and yields its share of each batch. A share of the last
+    batches may be empty.
 
     # Parameters
 
     reader: The reader of the sentences.
     data_path: A path, an address or a glob pattern.
-    shuffle (default `True`): Whether each epoch has its own order; only for the training text.
+    shuffle (default `True`): Whether each epoch has its own random order. `False` is for all texts
+        but the training text.
 
     # Raises
 
@@ -49,8 +54,8 @@ class CorpusLoader(DataLoader):
 
     def skip(self, epochs: int, batches: int) -> None:
         """
-        Skips the finished epochs of a recovered training, and yields an empty batch for each of the
-        finished batches in the next epoch.
+        Sets what a recovered training has finished. The first `epochs` epochs then yield nothing,
+        and the first `batches` batches of the next epoch are empty.
         """
         self._done = (epochs, batches)
 
@@ -126,10 +131,6 @@ class _CountedSentence(Instance):
             counts[word] += 1
 
 
-# Each token that is read in a window, and the token to predict after it.
-Window = list[tuple[str, str]]
-
-
 class SentenceTensors:
     """
     Makes the tensors of a batch of sentences or windows. They equal the tensors of `TextField`s
@@ -137,7 +138,7 @@ class SentenceTensors:
 
     # Parameters
 
-    vocab: Gives the word ids, from its namespace `tokens`.
+    vocab: The vocabulary, whose namespace `tokens` has the word ids.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
@@ -152,9 +153,7 @@ class SentenceTensors:
         }
 
     def windows(self, windows: list[Window]) -> TextFieldTensors:
-        """
-        Returns char ids of the tokens to read, and word ids, as `targets`, of those to predict.
-        """
+        """Returns char ids of the tokens to read, and as `targets` the word ids to predict."""
         read = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]
         return {

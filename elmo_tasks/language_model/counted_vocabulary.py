@@ -82,5 +82,5 @@ class CountedVocabulary(Vocabulary):
 
 
 def counts_path(directory: str | os.PathLike) -> Path:
-    """Returns the path of the file with the counts, which is written last."""
+    """Returns the path of the file of counts, the last file of a vocabulary to be written."""
     return Path(directory) / _COUNTS_FILE

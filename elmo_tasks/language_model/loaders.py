@@ -38,10 +38,10 @@ class SentenceLoader(CorpusLoader):
         self.batch_tokens = batch_tokens
 
     def __len__(self) -> int:
-        """Estimates the number of batches in an epoch, to a few in a thousand."""
+        """Estimates the number of batches in an epoch, with an error of a few in a thousand."""
         num_sentences, num_tokens = self._num_tokens()
-        # A batch ends before the first sentence that does not fit. On average, half a sentence is
-        # missing.
+        # A batch ends before the first sentence that does not fit, so on average it lacks the
+        # tokens of half a sentence.
         mean = num_tokens / num_sentences
         return math.ceil(num_tokens / max(mean, self._all_tokens - mean / 2))
 
@@ -52,7 +52,7 @@ class SentenceLoader(CorpusLoader):
             batches = list(_batches(chunk, self._all_tokens))
             if self.shuffle:
                 order.shuffle(batches)
-            # Sentences are sorted by length, so each process gets about as many tokens.
+            # Sentences are sorted by length, so all processes get about equally many tokens.
             yield from (batch[index::count] for batch in batches)
 
     @property
@@ -84,10 +84,9 @@ class WindowLoader(CorpusLoader):
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). A row goes on where the same row of the
     previous batch ended. The backward direction reads each sentence from its end and, in a
-    training, has its own order of sentences. As in bilm-tf, a direction reads the boundary
-    where it enters a sentence, but never predicts it, and predicts the boundary at the other end,
-    but never reads it. The last windows of a shuffled text are left out unless all of them are
-    full.
+    training, has its own order of sentences. As in bilm-tf, the boundary where a direction enters a
+    sentence is only read, and the boundary at the other end is only predicted. The last windows of
+    a shuffled text are left out if any row is not full.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

@@ -172,10 +172,7 @@ class ElmoLanguageModel(Model):
 
 
 class _Perplexity(Metric):
-    """
-    The perplexity of each direction, and the arithmetic mean of the two, from each direction's
-    negative log-likelihoods.
-    """
+    """Computes perplexities from the negative log-likelihoods of each direction's words."""
 
     def __init__(self) -> None:
         self.reset()
@@ -185,7 +182,7 @@ class _Perplexity(Metric):
             sums += torch.tensor([loss.detach().sum().item(), len(loss)])
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
-        """Returns the perplexities. With `reset`, they are over the words of all processes."""
+        """Returns perplexities over this process's words, or with `reset` over all processes'."""
         sums = self._sums
         if reset:
             self.reset()

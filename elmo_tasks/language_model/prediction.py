@@ -11,9 +11,11 @@ from elmo_tasks.kernels.threads import for_each
 
 class Prediction(NamedTuple):
     """
+    The outputs of one direction of a biLM, and what each of them predicts.
+
     # Parameters
 
-    output: Shape (tokens, projection_dim): the top layer of one direction, packed.
+    output: Shape (tokens, projection_dim): the top layer of the direction, packed (see `Packing`).
     targets (`torch.LongTensor`): Shape (tokens,): for each output, the index of its target in the
         batch's word ids, flattened from shape (batch, length). For windows, these are the ids of
         the words to predict.
@@ -31,16 +33,17 @@ def predict(
     start: LstmState | None = None,
 ) -> tuple[list[Prediction], LstmState]:
     """
-    Computes what a language model needs from each direction.
+    Reads a batch with both directions of a biLM, which predict the tokens.
 
     # Parameters
 
     char_ids (`torch.LongTensor`): Shape (batch, length, 50). Sentences with both boundaries, for
-        both directions; with `backward_char_ids`, windows of a running text, for the forward one.
+        both directions; with `backward_char_ids`, windows of a running text, for the forward
+        direction alone.
     backward_char_ids (`torch.LongTensor`): Windows for the backward direction, of a text in which
-        each sentence is reversed, with as many tokens in each row.
+        each sentence is reversed. Each row has as many tokens as in `char_ids`.
     train (default `True`): Whether gradients reach the biLM.
-    start: The state that each row starts from, by default the biLM's own, which keeps the last one.
+    start: The state that each row starts from. By default the biLM's own state is used and updated.
 
     # Returns
 

@@ -23,10 +23,11 @@ class SampledSoftmax(torch.nn.Module):
 
     # Parameters
 
-    num_words: Size of the vocabulary, sorted by the words' counts. Padding, id 0, is not a class.
+    num_words: Size of the vocabulary, in which the most frequent words must come first. It includes
+        padding, id 0, which is not a class.
     dim: Width of the inputs.
-    num_samples: Number of words drawn for each batch. With `None`, or if there are no more words,
-        training uses the full softmax.
+    num_samples: Number of words drawn for each batch. With `None`, or if the vocabulary has no more
+        words than this, training uses the full softmax.
     """
 
     def __init__(self, num_words: int, dim: int, num_samples: int | None = None) -> None:
@@ -114,18 +115,18 @@ class SampledSoftmax(torch.nn.Module):
 
 
 def _sum_rows(parameter: torch.Tensor) -> None:
-    """Sums rows with the same index once; else the norm and the optimizer each would."""
+    """Merges gradient rows of the same index. Otherwise norm and optimizer would each do so."""
     if parameter.grad is not None and parameter.grad.is_sparse:
         parameter.grad = parameter.grad.coalesce()
 
 
 class SampledLoss(torch.autograd.Function):
     """
-    Computes the negative log-likelihood of each target, shape (tokens,), by a softmax over it and
-    sampled classes. The logits are overwritten by values for the gradient, so there is only one
-    tensor of shape (tokens, samples), in the dtype of the product. `target` has the logit of each
-    target in float32, and `drawn` its index among the samples, or -1. A target among the samples
-    counts once.
+    Computes the negative log-likelihood of each target, shape (tokens,), by a softmax over the
+    target and the sampled classes. Values for the gradient overwrite the logits, so only one tensor
+    has the shape (tokens, samples). It has the dtype of the product. `target` is the logit of each
+    target in float32. `drawn` is the index of each target among the samples, or -1. A target among
+    the samples counts once.
     """
 
     @staticmethod
@@ -133,7 +134,7 @@ class SampledLoss(torch.autograd.Function):
         dtype = product_dtype(h)
         ctx.dtypes = h.dtype, weight.dtype
         h, weight = h.to(dtype), weight.to(dtype)
-        # Rows of zeros are added, so the products come in few sizes.
+        # Rows of zeros are added, so that the products have few sizes (see `padded_rows`).
         num_tokens, rows = len(h), padded_rows(len(h))
         h = pad(h, (0, 0, 0, rows - num_tokens))
         # Shape: (rows, samples)
@@ -147,8 +148,8 @@ class SampledLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad):
         h, weight, exponentials, grad_target, scales = ctx.saved_tensors
-        # The gradient of the logits is `exponentials`, with each row multiplied by its scale.
-        # Instead, the rows of the other, narrower factors are multiplied by the scales.
+        # The gradient of the logits is `exponentials` with each row multiplied by its scale. The
+        # scales multiply the rows of the other factors instead, because these are narrower.
         num_tokens = len(grad)
         scales = pad(scales * grad, (0, len(h) - num_tokens)).unsqueeze(1)
         scaled = (h * scales).to(h.dtype)
@@ -167,8 +168,8 @@ def _softmax(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """
     Overwrites the logits with their exponentials, after subtracting the largest logit of each row.
-    Returns, of shapes (tokens,), the gradient of the logit of each target, the factor that turns a
-    row into probabilities, and the negative log-likelihood.
+    Returns three tensors of shape (tokens,): the gradient of each target's logit, the factor that
+    turns a row into probabilities, and the negative log-likelihood.
     """
     bias, target = bias.detach().contiguous(), target.detach().clone()
     compiled = kernels(logits.device.type, logits.dtype)

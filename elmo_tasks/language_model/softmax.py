@@ -16,27 +16,27 @@ from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 # The class of all unknown words.
 UNKNOWN_CLASS = 0
 
-# The largest 8-bit number in use.
+# In 8 bits, the numbers of a weight are from -127 to 127.
 _LARGEST = 127
 
 # The files of a softmax, beside the options and weights of its biLM.
 SOFTMAX_FILE, WORDS_FILE = "softmax.safetensors", "softmax_words.txt"
 
-# The key of the file's metadata that has the hashes.
+# The key of the hashes in the metadata of `SOFTMAX_FILE`.
 _METADATA = "elmo_tasks"
 
 
 class LeftOut(NamedTuple):
     """
-    Stands for the classes that a smaller softmax leaves out. The log-sum-exp of their logits is
-    `bias + mean @ h + h @ covariance @ h / 2`, if the rows of their weights are normally
-    distributed.
+    Stands for the classes that a smaller softmax leaves out. If the rows of their weight are
+    normally distributed, the log-sum-exp of their logits for an input h is
+    `bias + mean @ h + h @ covariance @ h / 2`.
 
     # Parameters
 
     bias: A scalar: the log-sum-exp of the classes' biases.
-    mean, covariance: Shapes (dim,) and (dim, dim): the mean and the covariance of the rows of the
-        weights, where a row is weighted by the exponential of its bias.
+    mean, covariance: Shapes (dim,) and (dim, dim): the mean and the covariance of the weight's
+        rows. Each row counts in proportion to the exponential of its bias.
     """
 
     bias: torch.Tensor
@@ -66,7 +66,7 @@ class Softmax:
     weight: Shape (words, dim), in float32, or in int8 with a `scale`.
     bias: Shape (words,).
     scale: Shape (words,): the factor of each row of the weight.
-    left_out: The logits of further words, which count as unknown; `LeftOut` approximates them.
+    left_out: Approximates the logits of words beyond `words`, which count as unknown.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Softmax:
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns the softmax of the first `max_words` words, 1 or more, or of all, with 8 bits for
-        each number of the weight, which must be in float32. The other words count as unknown.
+        Returns this softmax with its float32 weight rounded to 8-bit numbers. Keeps the first
+        `max_words` words, 1 or more, by default all. The other words count as unknown.
         """
         # The class of unknown words does not count as a word.
         num_classes = len(self.words) if max_words is None else max_words + 1
@@ -133,9 +133,9 @@ class Softmax:
 
 def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> None:
     """
-    Writes a softmax with 8 bits for each weight to a folder: `softmax.safetensors`, and its words,
-    one on each line, to `softmax_words.txt`. `bilm` must have been read from the files in this
-    folder; `read_softmax` refuses any other biLM.
+    Writes a softmax in 8 bits to a folder: its tensors to `softmax.safetensors`, and its words, one
+    on each line, to `softmax_words.txt`. `bilm` must have been read from the files in this folder;
+    `read_softmax` refuses any other biLM.
     """
     from safetensors.torch import save
 

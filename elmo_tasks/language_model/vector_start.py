@@ -17,11 +17,11 @@ from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
 
-# Standard deviation of the numbers that the softmax begins with, chosen by small trials.
+# Standard deviation of the word vectors as rows of the softmax, chosen by small trials.
 _SOFTMAX_SCALE = 0.15
 # The most words that are read from a file.
 _MAX_WORDS = 200_000
-# Standard deviation of the target vectors of the character CNN, chosen by small trials.
+# Standard deviation of the word vectors as targets of the character CNN, chosen by small trials.
 _SCALE = 0.5
 _WORDS_PER_BATCH = 512
 _LEARNING_RATE = 0.006
@@ -43,7 +43,7 @@ class FileVectors(NamedTuple):
     vectors: torch.Tensor
 
     def standardized(self, max_dim: int) -> "FileVectors":
-        """Returns the vectors in at most `max_dim` dimensions of mean 0 and variance 1."""
+        """Returns the vectors in at most `max_dim` dimensions, each of mean 0 and variance 1."""
         vectors = self.vectors - self.vectors.mean(dim=0)
         if vectors.size(1) > max_dim:
             # Shape: (dim, dim). The directions of the greatest variance come last.
@@ -53,7 +53,7 @@ class FileVectors(NamedTuple):
 
 
 def read_word_vectors(path: str, max_words: int) -> FileVectors:
-    """Reads the first words of a file and their vectors. Skips lines of another width."""
+    """Reads at most `max_words` words and their vectors. Skips lines not as wide as the first."""
     words: dict[str, numpy.ndarray] = {}
     dim = None
     with EmbeddingsTextFile(path) as lines:
@@ -81,8 +81,8 @@ class VectorFit(NamedTuple):
 
     char_ids (`torch.LongTensor`): Shape (words, 50).
     vectors: Shape (file's words, dim): standardized vectors, times 0.5.
-    rows (`torch.LongTensor`): Shape (words,): the row of `vectors` of each word.
-    cumulative: Shape (words,): the sum of the probabilities to be drawn, up to each word.
+    rows (`torch.LongTensor`): Shape (words,): the row of each word in `vectors`.
+    cumulative: Shape (words,): the cumulative probability that a word is drawn.
     """
 
     char_ids: torch.Tensor
@@ -93,9 +93,9 @@ class VectorFit(NamedTuple):
     @classmethod
     def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
         """
-        Takes a file's words, and the words of a vocabulary that, in lower case, are in the file.
-        The forms of a word in upper and lower case share its probability in proportion to their
-        frequency, which is about 1 / the rank in the vocabulary.
+        Takes the words of a file, and the words of a vocabulary that are in the file as they are or
+        in lower case. Words with the same vector share the probability that it is drawn, in
+        proportion to their frequency, which is about 1 / the rank in the vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
         forms: dict[str, int] = {}
@@ -105,7 +105,7 @@ class VectorFit(NamedTuple):
             if row is not None:
                 forms[word] = row
                 weights.append(1 / (index + 1))
-        # A word that is not in the vocabulary counts as rarer than the last word of it.
+        # A word that the vocabulary lacks counts as rarer than the vocabulary's last word.
         rare = 1 / (vocab.get_vocab_size("tokens") + 1)
         for word, row in ranks.items():
             if word not in forms:
@@ -120,8 +120,8 @@ class VectorFit(NamedTuple):
 
     def loss(self, cnn: CharCnn, num_words: int) -> torch.Tensor:
         """
-        Returns the mean squared error of the first dimensions of the CNN's output for words that
-        are drawn at random. Vectors of zeros have an error of 1.
+        Draws `num_words` words at random, and returns the mean squared error of the first
+        dimensions of the CNN's output for them. An output of zeros has an error of 1.
         """
         drawn = torch.searchsorted(self.cumulative, torch.rand(num_words).double())
         drawn = drawn.clamp(max=len(self.rows) - 1)
@@ -132,7 +132,7 @@ class VectorFit(NamedTuple):
 
 
 def fit_characters(cnn: CharCnn, fit: VectorFit, num_batches: int) -> None:
-    """Trains the first dimensions of the character CNN's output to be the vectors."""
+    """Trains the character CNN so that its output's first dimensions approach the vectors."""
     optimizer = torch.optim.Adam(cnn.parameters(), lr=_LEARNING_RATE, betas=(0.9, 0.99))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
@@ -158,8 +158,8 @@ class VectorStart(TrainerCallback):
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
     the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
     the vectors become the rows of these words in the softmax. While the language model trains, the
-    CNN goes on learning the vectors, which it would forget otherwise. Of a biLM that reads words,
-    only the softmax begins as the vectors.
+    CNN goes on learning the vectors, which it would forget otherwise. If the biLM reads words, only
+    the softmax starts from the vectors.
 
     The vectors are standardized. If they are wider than the biLM's projection, their principal
     components are used; if narrower, the other dimensions of the biLM stay as they are. A recovered
@@ -175,7 +175,7 @@ class VectorStart(TrainerCallback):
     num_batches (default `3000`): Number of batches of 512 words that the character CNN learns from
         at the start. With 0, for a biLM that is trained already, CNN and softmax begin as they are.
     weight (default `1.0`): The weight of the vectors' mean squared error in the loss of each later
-        batch; vectors of zeros have an error of 1. With 0, the CNN learns them only at the start.
+        batch; an output of zeros has an error of 1. With 0, the CNN learns only at the start.
     num_words (default `256`): The number of words that are drawn for each later batch.
     """
 
@@ -223,7 +223,8 @@ class VectorStart(TrainerCallback):
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
     """
-    Sets the row of each word that has a vector, for itself or its lower case. Returns their number.
+    Sets the row of each word of the softmax that has a vector as it is or in lower case. Returns
+    the number of these words.
     """
     rows = {word: row for row, word in enumerate(words.words)}
     known = [

@@ -43,7 +43,7 @@ class ElmoCheckpointer(Checkpointer):
             with atomic_write(path) as aside:
                 torch.save(content, aside)
         # AllenNLP does not overwrite existing files, so this call only records the save and removes
-        # old checkpoints. It gets the state that was computed: computing it may need all processes.
+        # old checkpoints. It gets the state from above, since all processes must compute a state.
         known: Any = SimpleNamespace(get_checkpoint_state=lambda: state)
         super().save_checkpoint(known)
 

@@ -21,9 +21,9 @@ class Recovery(TrainerCallback):
     Keeps in each checkpoint what AllenNLP's checkpoints lack: the random state, the losses and
     metrics of the unfinished epoch, the metrics of the last epoch, the state that a biLM carries
     from batch to batch, and the scale of gradients in mixed precision. So a recovered training ends
-    with the same weights and metrics, to the bit, as an uninterrupted training. After a checkpoint
-    of another number of processes, dropout differs, and the metrics of an unfinished epoch count
-    the rest of it.
+    with the same weights and metrics, to the bit, as an uninterrupted training. If the number of
+    processes has changed, dropout differs, and the metrics of the unfinished epoch count only its
+    remaining batches.
 
     Only `ElmoTrainer` uses this callback, after all others.
     """
@@ -59,7 +59,7 @@ class Recovery(TrainerCallback):
     def epoch(self, epoch: int) -> Iterator[bool]:
         """
         Prepares an epoch, and yields whether a recovered training goes on in it. If so, the state
-        of the checkpoint is restored when the finished batches have passed.
+        of the checkpoint is restored after the trainer has skipped the finished batches.
         """
         trainer = self._trainer
         loader = trainer.data_loader
@@ -80,7 +80,7 @@ class Recovery(TrainerCallback):
         if not is_training:
             return
         _, batch_outputs, batch_metrics, _, batch_number = args
-        # The sum is that of AllenNLP's trainer: the same numbers in the same order.
+        # As in AllenNLP's trainer, the same numbers are added in the same order.
         self._loss += batch_metrics["batch_loss"]
         batch_metrics["loss"] = self._loss / batch_number
         for outputs in batch_outputs:
@@ -163,7 +163,7 @@ class ResumedLoader:
 
 
 def get_random_state() -> dict[str, Any]:
-    """Returns the state of all random generators, for `torch.load` with `weights_only`."""
+    """Returns the state of all random generators, in types that `weights_only` loading allows."""
     kind, keys, *rest = numpy.random.get_state(legacy=True)
     state = {
         "python": random.getstate(),
@@ -187,8 +187,8 @@ def set_random_state(state: dict[str, Any]) -> None:
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
     Returns, for each metric of a model, the attributes in which it has counted so far: numbers,
-    strings or tensors, or containers of these. A metric that counts in an attribute of another type
-    goes on from nothing in a recovered training.
+    strings or tensors, or containers of these. In a recovered training, a metric loses what it has
+    counted in attributes of other types.
     """
     return {
         name: {key: _copy(value) for key, value in vars(metric).items() if _is_plain(value)}

@@ -1,4 +1,4 @@
-"""What a training in several processes, on one machine or several, needs beside AllenNLP's."""
+"""Adds to AllenNLP what a training in several processes, on one or more machines, needs."""
 
 import os
 import shutil
@@ -25,14 +25,14 @@ from elmo_tasks.common.processes import broadcast, device_of_group, rank
 
 def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
     """
-    Prepares a training with the key `distributed`. The processes of a recovered training read the
-    vocabulary from the folder, which may be incomplete up to the first checkpoint: until then, it
-    is made anew.
+    Prepares a training whose config has the key `distributed`. If the training is recovered, its
+    processes read the vocabulary from the folder. The vocabulary may be incomplete before the first
+    checkpoint, so until then it is made anew.
 
     # Raises
 
-    `ConfigurationError`: The config has `evaluate_on_test`, for which AllenNLP would take a share
-        of the test data.
+    `ConfigurationError`: The config has `evaluate_on_test`, with which AllenNLP would evaluate on
+        only a share of the test data.
     """
     if params.params.get("distributed") is None:
         return
@@ -50,8 +50,8 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
 class SharedDataLoader(MultiProcessDataLoader):
     """
     AllenNLP's `multiprocess` data loader. In distributed training, AllenNLP ends an epoch as soon
-    as one process has no more batches, and drops those of the others. After `share`, a process with
-    fewer batches halves its largest ones instead. This needs all instances in memory.
+    as one process has no more batches, and drops the other processes' batches. After `share`, a
+    process with fewer batches halves its largest ones instead, if all instances are in memory.
     """
 
     collate_fn: Any
@@ -148,11 +148,11 @@ class SharedModel(DdpWrappedModel):
 
 def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> None:
     """
-    Scales the loss of this process's batch in place, without the penalty `reg_loss`, so that the
-    mean over the processes equals the loss of all their batches together. The loss of a model is
-    its sum over the instances if it has `loss_is_sum`. Otherwise it is the mean over the
-    `num_tokens` of the outputs or, if they have none, over the instances. `num_tokens` becomes that
-    of all processes.
+    Scales the loss in `outputs`, in place, so that its mean over the processes equals the loss of
+    all their batches together. The penalty `reg_loss` is not scaled. If the model has
+    `loss_is_sum`, its loss is a sum over instances. Otherwise its loss is a mean: over tokens if
+    the outputs have `num_tokens`, else over instances. `num_tokens` becomes the number of tokens in
+    all processes.
     """
     if getattr(model, "loss_is_sum", False):
         scale = float(rank().num_processes)
@@ -175,7 +175,7 @@ def num_instances(batch: Any) -> int:
 
 
 def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
-    """Averages a sparse gradient over all processes. The result has every row that any has."""
+    """Averages a sparse gradient over all processes. Rows that a process lacks count as zero."""
     grad = None if weight.grad is None else weight.grad.coalesce()
     used = torch.zeros(len(weight), dtype=torch.uint8, device=weight.device)
     if grad is not None:

@@ -67,15 +67,15 @@ class EpochReport(TrainerCallback):
 class ElmoTrainer(GradientDescentTrainer):
     """
     AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
-    375 MB, so checkpoints contain only its fingerprint. The weights are put back before the best
+    375 MB, so checkpoints contain only their fingerprint. The weights are put back before the best
     model is archived. A training that was killed and recovered on the same machine ends with the
     same weights and metrics as an uninterrupted training, to the bit (see `Recovery`).
 
     Several processes (`distributed`) make the same steps as one process with all their batches.
     Only process 0 writes checkpoints, metrics and files.
 
-    AllenNLP's trainer has no hooks for some of this. So seven of its private methods are extended,
-    each with its reason; the loops over epochs and batches are AllenNLP's.
+    AllenNLP's trainer has no hooks for some of this, so seven of its private methods are extended.
+    The loops over epochs and batches are AllenNLP's.
 
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
@@ -94,10 +94,10 @@ class ElmoTrainer(GradientDescentTrainer):
             )
         super().__init__(*args, **kwargs)
         if self._distributed:
-            # In AllenNLP, one process of each node writes.
+            # AllenNLP would let one process of each node write.
             self._primary = rank().process == 0
             if index := rank().process:
-                # Before, all processes drew the same dropout.
+                # With the same seed, all processes would draw the same dropout.
                 torch.manual_seed(torch.initial_seed() + index)
             if self.cuda_device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
                 here = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
@@ -144,13 +144,13 @@ class ElmoTrainer(GradientDescentTrainer):
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
-        """Writes the file of the best weights, if the training was killed before it did."""
+        """Also writes the file of the best weights, if a killed training has not written it."""
         try:
             super()._maybe_restore_checkpoint()
         except ConfigurationError:
             raise
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # Of errors in a state of another training, AllenNLP expects this one alone.
+            # If a state belongs to another training, AllenNLP explains only a `RuntimeError`.
             raise RuntimeError(f"the training state does not fit: {error!r}") from error
         if self._ended_an_epoch() and self._metric_tracker.is_best_so_far():
             self._best_model_filename = self._best_path()
@@ -168,7 +168,7 @@ class ElmoTrainer(GradientDescentTrainer):
         return done > 0 and not self._start_after_batches_in_epoch_completed
 
     def _try_train(self) -> tuple[dict[str, Any], int]:
-        """Trains no further if patience had ended, and returns the last metrics in any case."""
+        """Trains no further if patience has run out, and returns the last metrics in any case."""
         if self._ended_an_epoch() and self._metric_tracker.should_stop_early():
             # AllenNLP would train one more epoch.
             self._num_epochs = min(self._num_epochs, self._start_after_epochs_completed)
@@ -177,7 +177,7 @@ class ElmoTrainer(GradientDescentTrainer):
         return {**self._recovery.metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
-        """Goes on in an unfinished epoch with its random state and metrics."""
+        """Continues an unfinished epoch with its random state and metrics."""
         with self._recovery.epoch(epoch) as resumes:
             metrics = super()._train_epoch(epoch)
         return self._recovery.epoch_metrics(metrics) if resumes else metrics

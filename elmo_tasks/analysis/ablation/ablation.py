@@ -28,6 +28,9 @@ from elmo_tasks.analysis.ablation.settings import AblationSettings, refuse_other
 from elmo_tasks.analysis.charts import draw_ablation
 from elmo_tasks.common.files import atomic_write, write_whole
 
+# A stopped training has this many seconds to archive its best weights and to end.
+_SECONDS_TO_END = 60
+
 
 def run_ablation(
     task: str,
@@ -92,10 +95,6 @@ def _write(report: Report, folder: Path) -> None:
     if len(fractions_of(report)) > 1:
         with atomic_write(folder / "chart.png") as aside:
             draw_ablation(report).savefig(aside, format="png", dpi=150)
-
-
-# A stopped training has this many seconds to archive its best weights and to end.
-_SECONDS_TO_END = 60
 
 
 def start(

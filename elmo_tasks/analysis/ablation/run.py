@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.common.errors import ConfigurationError
 
+Report = dict[str, Any]
+
 
 class Run(NamedTuple):
     """
@@ -87,9 +89,9 @@ def read_result(run: Run, metric: str) -> dict[str, Any]:
 
     # Returns
 
-    The `status`: `complete`, or `failed` without an epoch or a best value, with the `error`. A
-    complete run has the `value` of the validation metric at its best epoch, whose index from 0 is
-    `best_epoch`, and the number of its `epochs`.
+    The `status`: `complete`, or `failed` if no epoch ended or the metric was never a number. A
+    failed run has the `error`. A complete run has the `value` of the validation metric at its best
+    epoch, whose index from 0 is `best_epoch`, and the number of its `epochs`.
     """
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
     num_epochs = len(list(run.folder.glob("metrics_epoch_*.json")))
@@ -121,9 +123,6 @@ def _read(path: Path) -> dict[str, Any] | None:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-
-
-Report = dict[str, Any]
 
 
 def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]]) -> Report:
@@ -193,7 +192,7 @@ def fractions_of(report: Report) -> list[float]:
 
 
 def text_of(report: Report) -> str:
-    """Returns what `ablation_report` returned as Markdown."""
+    """Returns the report of `ablation_report` as Markdown."""
     lines = [_line(report, row) for row in report["rows"]]
     columns = [name for name in lines[0] if any(line[name] for line in lines)]
     rows = table(columns, [[line[column] for column in columns] for line in lines])

@@ -120,8 +120,8 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
 
 def parse_change(text: str) -> tuple[str, Any]:
     """
-    Returns a field and its value from `FIELD=VALUE`, where `VALUE` is jsonnet. Raises `ValueError`
-    if it is not.
+    Returns a field and its value from `FIELD=VALUE`. Raises `ValueError` if `VALUE` is not jsonnet,
+    or the field is a seed.
     """
     field, _, value = text.partition("=")
     if field in SEEDS:
@@ -139,9 +139,7 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 
 def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
-    """
-    Raises `ConfigurationError` if a run was trained with another config.
-    """
+    """Raises `ConfigurationError` if a run was trained with another config."""
     for run, config in configs.items():
         trained = run.trained_config()
         if trained is None or trained == config:

@@ -29,7 +29,7 @@ class Case(NamedTuple):
 
     # Parameters
 
-    counts: The counts of the score. Of a class or an answer, precision and recall are equal.
+    counts: The counts of the score. For a class or an answer, precision and recall are equal.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or
         the expected links.

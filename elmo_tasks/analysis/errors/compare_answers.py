@@ -177,8 +177,8 @@ def _compare_links(instance: Instance, answer: JsonDict) -> Case:
     )
 
 
-# The name of the score, and the function that compares, by what a predictor's `Task` says is
-# compared.
+# For each kind of answer (`compared` of a predictor's `Task`): the name of the score, and the
+# function that compares.
 COMPARISONS: dict[str, tuple[str, Callable[[Instance, JsonDict], Case]]] = {
     "classes": ("accuracy", _compare_class),
     "labels": ("F1", _compare_labels),

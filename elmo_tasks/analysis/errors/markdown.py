@@ -9,7 +9,7 @@ _LONGEST = 300
 
 
 def markdown(report: dict[str, Any]) -> str:
-    """Returns what `error_report` returned as Markdown."""
+    """Returns the report of `error_report` as Markdown."""
     metric = report["metric"]
     parts = [
         f"# Errors of {report['model']} on {report['data']}",

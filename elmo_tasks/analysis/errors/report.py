@@ -143,7 +143,7 @@ def _mistakes(cases: Sequence[Case]) -> list[dict[str, Any]]:
 def compare(mine: Sequence[Case], others: Sequence[Case]) -> dict[str, Any]:
     """
     Returns how much better or worse one model is than another, and in how many cases. The cases
-    have the same order. Raises `ConfigurationError` unless they have the same gold answers.
+    have the same order. Raises `ConfigurationError` if their gold answers differ.
     """
     if [case.expected for case in mine] != [case.expected for case in others]:
         raise ConfigurationError(
@@ -180,7 +180,7 @@ def paired_bootstrap(
     observed = _differences(counts.sum(axis=0)[None])[0]
     drawn = numpy.random.default_rng(0)
     even = numpy.full(len(counts), 1 / len(counts))
-    # The sums of the resamples, from how often each case is drawn.
+    # How often each case is drawn determines the sum of a resample.
     sums = [
         numpy.tensordot(drawn.multinomial(len(counts), even), counts, 1)
         for _ in range(num_resamples)

@@ -69,7 +69,7 @@ def neighbors(
     if not corpus.occurrences:
         raise ConfigurationError(
             f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences; give "
-            "one token, spelt as there"
+            "one token, spelt as in the text"
         )
     # An occurrence is not compared with itself.
     occurrences = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]

@@ -20,6 +20,9 @@ from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 # Longer lines are cut into pieces of this many tokens.
 _MAX_TOKENS = 256
 
+# The indices of occurrences with their cosines to one vector, the largest cosine first.
+Group = list[tuple[int, float]]
+
 
 class Occurrence(NamedTuple):
     """The word at a position of a tokenized sentence."""
@@ -28,9 +31,7 @@ class Occurrence(NamedTuple):
     position: int
 
     def line(self, width: int = 40) -> str:
-        """
-        Returns the word with its context as one line: `width` characters before it and after it.
-        """
+        """Returns the word with its context on one line, with `width` characters on either side."""
         before, after = self.words[: self.position], self.words[self.position + 1 :]
         left, right = " ".join(before)[-width:], " ".join(after)[:width]
         return f"{left:>{width}}  {self.words[self.position]}  {right}"
@@ -78,10 +79,6 @@ def search(pattern: str | os.PathLike, word: str, max_occurrences: int, seed: in
     return Corpus(occurrences, num_occurrences, num_sentences, counts)
 
 
-# The indices of occurrences with their cosines to one vector, the largest cosine first.
-Group = list[tuple[int, float]]
-
-
 def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) -> Group:
     """Sorts the vectors with the given indices by their cosine to `centre`."""
     cosines, order = (vectors[members] @ centre).sort(descending=True, stable=True)
@@ -106,9 +103,7 @@ def cluster(vectors: torch.Tensor, num_clusters: int) -> list[Group]:
 
 
 def principal_plane(vectors: torch.Tensor) -> torch.Tensor:
-    """
-    Projects vectors to the plane of their first two principal components: shape (occurrences, 2).
-    """
+    """Projects vectors to their first two principal components: shape (occurrences, 2)."""
     centered = (vectors - vectors.mean(0)).double()
     _, _, directions = torch.linalg.svd(centered, full_matrices=False)
     points = torch.zeros(len(vectors), 2, dtype=torch.double)

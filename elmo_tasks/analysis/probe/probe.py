@@ -36,9 +36,9 @@ def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float
 
 class MostFrequent:
     """
-    Predicts the most frequent tag of a word or lemma (`keys`) in the training data, or of all of
-    them for a word that this data lacks. Of two equally frequent tags, takes the one that occurs
-    first. A token with several tags counts once for each.
+    Predicts the tag that a word or lemma (`keys`) most often has in the training data. A word that
+    these data lack gets the most frequent tag of all words. Of two equally frequent tags, the one
+    that occurs first is taken. A token with several tags counts once for each.
     """
 
     def __init__(self, keys: Iterable[str], tags: Iterable[tuple[str, ...]]) -> None:
@@ -57,9 +57,9 @@ class MostFrequent:
 @dataclass(frozen=True)
 class LinearProbe:
     """
-    Trains softmax regression on each layer alone, and on a mix of all layers, whose weights are
-    trained with it. Uses Adam and a learning rate that falls to 0. The number of epochs is fixed,
-    so that nothing is chosen on the validation data. Of several gold tags, it learns the first.
+    Trains softmax regression on each layer alone, and on a mix of all layers with trained weights.
+    Uses Adam and a learning rate that falls to 0. The number of epochs is fixed, so that nothing is
+    chosen on the validation data. Of several gold tags, it learns the first.
 
     # Parameters
 

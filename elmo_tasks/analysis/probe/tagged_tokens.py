@@ -33,7 +33,7 @@ class ColumnReader:
     tag_column: The name of the column with the tags.
     lemma_column: The name of a column with lemmas, such as `play` for `playing`. Tokens with the
         same lemma count as one word. By default each word is its own lemma.
-    untagged: What the tag column has for a token without a tag (context only), such as `_`.
+    untagged: The value of the tag column for a token without a tag, such as `_`.
     tag_separator: The string between several tags of a token, such as `|`. By default tags are not
         split.
     """

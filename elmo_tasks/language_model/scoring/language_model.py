@@ -80,7 +80,7 @@ class LanguageModel:
 
         # Parameters
 
-        sentences: A sentence without tokens ends a document, as an empty line does.
+        sentences: The sentences of one or more documents. One without tokens ends a document.
         context (default `0`): How many earlier sentences of the document each direction reads
             before the sentence to score.
         engine (default `map`): Computes the scores, in this process or in several.
@@ -97,17 +97,17 @@ class LanguageModel:
     def next_words(self, prefix: Sentence, k: int = 10) -> Words:
         """
         Returns the `k` most probable words after the beginning of a sentence, and their
-        probabilities. `</S>` is the end of the sentence. The class of unknown words is no word.
+        probabilities. `</S>` is the end of the sentence. The class of unknown words is left out.
         """
         words = tokenize(prefix)
-        # The forward direction does not see the token that it predicts, so any does.
+        # The forward direction does not read the token that it predicts, so any token will do.
         reading, _ = self._scorer.read([[*words, "."]])
         return self._best(self.softmax.distribution(reading.outputs[0][[len(words)]])[0], k)
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
         """
-        Returns the `k` most probable words at an index of the sentence, from 0. The word of the
-        sentence at this index does not matter.
+        Returns the `k` most probable words at an index of a sentence, from 0. The token at this
+        index does not matter.
 
         # Returns
 

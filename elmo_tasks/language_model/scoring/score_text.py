@@ -55,8 +55,8 @@ def scores_of(
     engine: Engine = map,
 ) -> Iterator[Score]:
     """
-    Yields the score of each sentence, or, with a cut, of its words. `engine` is as for
-    `LanguageModel.iterate`.
+    Yields the score of each sentence. With `settings.cut`, the tokens of a score are whole words.
+    `engine` is as for `LanguageModel.iterate`.
     """
     cut = settings.cut
     if cut is None:

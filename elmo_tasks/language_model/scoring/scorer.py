@@ -17,8 +17,8 @@ from elmo_tasks.language_model.prediction import predict
 from elmo_tasks.language_model.scoring.scores import Score
 from elmo_tasks.language_model.softmax import Softmax
 
-# A batch has at most this many tokens. The softmax is computed for a whole batch at once, in each
-# direction.
+# A batch has at most this many tokens. The softmax is computed at once for a whole batch, in both
+# directions together.
 _TOKENS = 1024
 
 _NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.float32), 0.0, 0.0)
@@ -26,13 +26,15 @@ _NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.flo
 
 class Reading(NamedTuple):
     """
+    A batch of sentences that both directions of a biLM have read.
+
     # Parameters
 
     sentences: The tokens of each sentence, without its boundaries.
     outputs: The top layer of the forward and of the backward direction, packed: shapes
         (num_outputs, projection_dim). A sentence of n tokens has n + 1 outputs.
-    targets: The index of the token that each output predicts, among the tokens of the batch: with
-        both boundaries, and flattened from shape (batch, width). Shapes (num_outputs,).
+    targets: Shapes (num_outputs,): the index of the token that each output predicts, in the tokens
+        and boundaries of the batch, flattened from shape (batch, width).
     """
 
     sentences: list[list[str]]
@@ -67,9 +69,9 @@ class Scorer:
         self, sentences: Sequence[list[str]], state: LstmState | None = None
     ) -> tuple[Reading, LstmState]:
         """
-        Reads a batch of sentences, at least one of them with tokens, each from its row of `state`,
-        by default from the biLM's start state. Returns what was read, and the state in which each
-        row ended. A sentence without tokens is not read.
+        Reads a batch of sentences. Each starts from its row of `state`, by default from the biLM's
+        start state. Sentences without tokens are not read; at least one must have tokens. Returns
+        what was read, and the state in which each row ended.
         """
         rows = [[BEGIN_TOKEN, *words, END_TOKEN] if words else [] for words in sentences]
         with operator_threads(1):
@@ -115,7 +117,7 @@ class Scorer:
         return state
 
     def scores(self, reading: Reading) -> list[Score]:
-        """Returns the scores of all sentences. Their softmax is computed by one product."""
+        """Returns the score of each sentence. One product computes the softmax of all."""
         # Shape: (tokens in both directions, projection_dim)
         h = torch.cat(reading.outputs)
         classes = self._classes(reading).to(h.device)

@@ -8,7 +8,7 @@ import numpy
 
 class Score(NamedTuple):
     """
-    How likely the tokens of a sentence are: log probabilities in nats, each `log2(e)` bits.
+    How likely the tokens of a sentence are: log probabilities in nats (1 nat is `log2(e)` bits).
 
     # Parameters
 
@@ -38,8 +38,8 @@ class Score(NamedTuple):
 
     def by_word(self, words: Sequence[str], num_pieces: Sequence[int]) -> "Score":
         """
-        Returns the score of whole words, each of `num_pieces` tokens: the sum over its pieces. A
-        word is known if all its pieces are.
+        Returns the score of whole words, given the number of tokens of each word. The log
+        probability of a word is the sum over its tokens. A word is known if all its tokens are.
         """
         starts = numpy.cumsum([0, *num_pieces])[:-1]
         if not len(starts):
@@ -55,7 +55,7 @@ class Score(NamedTuple):
 @dataclass
 class Perplexity:
     """
-    Counts the scores of a text, and computes its perplexity in each direction. The ends of
+    Adds up the scores of a text, and computes its perplexity in each direction. The ends of
     sentences count as words. Unknown tokens are those that are not words of the softmax.
     """
 
