@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--sums",
         action="store_true",
-        help="write a line a sentence: bits, bits a token, and perplexity in each direction, "
-        "with the sentence's end as a token",
+        help="write a line a sentence: bits, bits a token, and perplexity in each direction; "
+        "the sentence's end counts as a token",
     )
     cut = parser.add_mutually_exclusive_group()
     add_shared(cut, "--split")
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=partial(whole_number, 0),
         default=0,
         metavar="N",
-        help="let each direction read the N sentences before a sentence first; an empty line "
+        help="let each direction first read the N sentences before a sentence; an empty line "
         "ends a document (default: 0). The biLM then runs N + 1 times",
     )
     add(
