@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
     device = device_of(args)
     if args.processes > 1:
         if device.type != "cpu":
-            raise ConfigurationError("--cuda-device is for one process")
+            raise ConfigurationError("a GPU is for one process: leave out --processes")
         one_thread()
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args) as corpus:

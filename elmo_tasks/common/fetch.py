@@ -100,7 +100,7 @@ def hub_folder(name: str) -> str:
     except ModuleNotFoundError:
         raise ConfigurationError(
             f"there is no file or folder {name}, and fetching a repository of this name from the "
-            "hub needs the package huggingface_hub"
+            "hub needs the package huggingface_hub: pip install huggingface_hub"
         ) from None
     repo, _, revision = name.partition("@")
     revision = revision or "main"

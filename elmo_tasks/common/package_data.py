@@ -46,8 +46,8 @@ def config_path(name: str | os.PathLike) -> str | os.PathLike:
 
 def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
     """
-    Returns the path and the content of the file that a jsonnet file in `folder` imports as `name`;
-    first, as in jsonnet, of one beside the importing file. Serves as jsonnet's `import_callback`.
+    Returns the path and the content of the file that a jsonnet file in `folder` imports as `name`.
+    As in jsonnet, the folder is searched first. Serves as jsonnet's `import_callback`.
     """
     path = Path(folder, name)
     if not path.is_file() and name.startswith("elmo_tasks/"):
