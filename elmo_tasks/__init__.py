@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name on first use, and PyTorch with it."""
+    """Imports a public name on first use, so that `import elmo_tasks` does not import PyTorch."""
     if name == "ElmoEncoder":
         return importlib.import_module("elmo_tasks.elmo").ElmoEncoder
     if name == "LanguageModel":
@@ -36,6 +36,6 @@ def __getattr__(name: str) -> Any:
 
 common.register = lambda: importlib.import_module("elmo_tasks.plugin")
 
-# AllenNLP imports its plugins by the name of this package.
+# AllenNLP loads this plugin by importing `elmo_tasks`. Without AllenNLP, nothing is registered.
 if sys.modules.get("allennlp") is not None:
     import elmo_tasks.plugin  # noqa: F401

@@ -1,7 +1,4 @@
-"""
-The script `elmo-tasks`: one parser for all commands of this package. It imports neither PyTorch nor
-AllenNLP before a command runs.
-"""
+"""Runs the script `elmo-tasks`. PyTorch and AllenNLP are imported only when a command runs."""
 
 import argparse
 import importlib
@@ -24,7 +21,7 @@ from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.text import did_you_mean
 
-# Trainings may need any part of AllenNLP; other commands start in half the time without `HEAVY`.
+# A training may need any part of AllenNLP. Other commands defer `HEAVY`, to start twice as fast.
 _TRAINING = ("ablation", "train")
 
 
@@ -32,13 +29,13 @@ def main() -> None:
     """Runs the command that `sys.argv` names."""
     sys.argv[0] = "elmo-tasks"
     if sys.stderr.isatty():
-        # tqdm does not see the width of the stream that AllenNLP gives it. Some terminals say 0.
+        # tqdm cannot tell the width of AllenNLP's stream. Some terminals report 0 columns.
         width = os.get_terminal_size(2).columns or 80
         os.environ.setdefault("TQDM_NCOLS", str(width - 1))
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")
-    # SIGTERM ends a command as Ctrl-C does, so that the processes that it started end with it.
+    # SIGTERM ends a command as Ctrl-C does, so that its child processes end, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     name, *others = sys.argv[1:] or ["--help"]
     common.register = _register if name in _TRAINING else _register_quickly
@@ -90,7 +87,7 @@ def make_parser(name: str) -> argparse.ArgumentParser:
 
 
 def _register() -> None:
-    """Registers all names with AllenNLP, whose console is made quiet first."""
+    """Limits AllenNLP's messages on the console, and registers our names with AllenNLP."""
     require_allennlp()
     importlib.import_module("elmo_tasks.in_allennlp.quiet").make_quiet()
     importlib.import_module("elmo_tasks.plugin")

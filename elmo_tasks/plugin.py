@@ -1,7 +1,7 @@
 """
 Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name,
-and repairs AllenNLP (`in_allennlp/compat.py`). It changes nothing else but the vocabulary of
-distributed trainings (`SavedVocabulary` there).
+and repairs AllenNLP (`in_allennlp/compat.py`). Otherwise only one thing changes for AllenNLP: the
+vocabulary of a distributed training (`SavedVocabulary` in `compat.py`).
 
 AllenNLP's commands import the plugin through `elmo_tasks`. A script that imports elmo_tasks before
 AllenNLP must also `import elmo_tasks.plugin`.
@@ -19,7 +19,7 @@ from allennlp.commands.subcommand import Subcommand  # noqa: E402
 from elmo_tasks.commands.command import IN_ALLENNLP, add_command, load  # noqa: E402
 from elmo_tasks.in_allennlp import compat  # noqa: E402, F401
 
-# The modules that register names, by their rooms.
+# The modules that register names, by their folders.
 REGISTERING = {
     "language_model": "callback counted_vocabulary loaders model vector_start",
     "metrics": "coref spans squad",
@@ -36,7 +36,7 @@ for _room, _names in REGISTERING.items():
 
 
 class _OwnCommand(Subcommand):
-    """A command of `elmo-tasks`, as `allennlp elmo-NAME`."""
+    """Offers the command NAME of `elmo-tasks` as `allennlp elmo-NAME`."""
 
     def add_subparser(self, parser: Any) -> Any:
         return add_command(parser, self.name, load(self.name.removeprefix("elmo-")))

@@ -1,5 +1,5 @@
 """
-Checks what the config of an archive names, before anything of it is made.
+Checks what the config of an archive names, before any object is made from it.
 
 An archive may name classes of elmo_tasks, of AllenNLP's modules in `ALLENNLP`, and of packages that
 the user named by `--include-package` or imported. It may name no file, address or other archive.
@@ -24,7 +24,7 @@ from elmo_tasks.bilm.files.known_bilms import is_name
 from elmo_tasks.common.errors import ConfigurationError
 
 # Modules of AllenNLP whose classes neither read nor fetch nor run anything when they are made from
-# a config. A reader reads the file that the user gives.
+# a config. Dataset readers among them read only the file that the user gives.
 ALLENNLP = re.compile(
     r"allennlp\.("
     r"data\.data_loaders\.(multiprocess|simple)_data_loader|"
@@ -48,12 +48,12 @@ ALLENNLP = re.compile(
 # Arguments that name a file or a folder, in any class of AllenNLP or of elmo_tasks.
 _FILE = re.compile(r"(.*_)?(file|path|dir|directory|folder|archive|url|uri)s?")
 
-# Other arguments that an archive may not give: a vocabulary could be read from anywhere, sentences
-# are cut by a pipeline of spaCy, and an evaluator calls the method of the model that is named.
+# Other arguments that an archive may not give: `vocab` could read any file, `segment_sentences`
+# loads a pipeline of spaCy, and `postprocessor_fn_name` could name any method, which is called.
 _OTHERS = {"vocab", "segment_sentences", "postprocessor_fn_name"}
 
-# No number of a config is larger: a vocabulary has at most some million words. Each worker of a
-# data loader is a process.
+# The largest number that a config may have, since a vocabulary has at most some million words; and
+# the most workers of a data loader, since each is a process.
 _MOST, _MOST_WORKERS = 10**7, 16
 
 # The fields of a config from which a command makes objects, and their classes.
@@ -67,19 +67,19 @@ _MADE = {
     "evaluation": Evaluator,
 }
 
-# Packages that the user named by `--include-package`. AllenNLP imports `allennlp_models` and others
-# by itself wherever they are installed, so their classes count only if they are named.
+# Packages that the user named by `--include-package`. AllenNLP imports its plugins, such as
+# `allennlp_models`, by itself, so their classes are allowed only if the user named the package.
 named_packages: set[str] = set()
 
 
 class NotAllowed(Exception):
-    """Raised for a part of a config that is not allowed: its path, and what is wrong with it."""
+    """Raised for a forbidden part of a config. The arguments are its path and what is wrong."""
 
 
 def check_config(config: Mapping[str, Any]) -> None:
     """
-    Raises `NotAllowed` if a config has something that an archive may not have. A value is read by
-    the annotation of its argument, as AllenNLP does.
+    Raises `NotAllowed` if a config has something that an archive may not have. As in AllenNLP, the
+    annotation of an argument says what objects its value stands for.
     """
     for field, kind in _MADE.items():
         if field in config:
@@ -107,15 +107,15 @@ def _check(kind: Any, value: Any, path: str) -> None:
         _check(args[0], value, path)
     elif origin in (Union, UnionType):
         for each in args:
-            # AllenNLP tries a class before a list. If the class refuses an object, its keys are
-            # read as a list of types, of which those with a dot are imported.
+            # Of a class and a list, AllenNLP tries the class first. If that refuses a JSON object,
+            # AllenNLP reads the object's keys as a list of types, and imports those with a dot.
             is_object = isinstance(value, dict) and _is_many(each)
             _check(each, [key for key in value if "." in key] if is_object else value, path)
     elif isinstance(value, dict) and _is_mapping(kind):
         for key, child in value.items():
             _check(args[-1], child, f"{path}.{key}")
     elif isinstance(value, list | dict) and args and _is_many(kind):
-        # If AllenNLP expects a list but gets an object, it takes the keys of the object.
+        # If AllenNLP expects a list but gets a JSON object, it takes the keys of the object.
         kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
         for index, (each, child) in enumerate(zip(kinds, value)):
             _check(each, child, f"{path}.{index}")
@@ -133,7 +133,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
         if not _is_allowed(target):
             raise NotAllowed(path, f"names the {kind.__name__} {name!r:.200}")
     if path == "vocabulary":
-        # The words are those of the archive's folder, and no argument is read.
+        # A vocabulary is read from the archive's folder, and of its arguments only two tokens.
         return
     if target is TextClassificationJsonReader and "tokenizer" not in fields:
         _check(Tokenizer, "spacy", f"{path}.tokenizer")
@@ -152,7 +152,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
 
 def _is_allowed(target: Any) -> bool:
     if target is SpacyTokenizer and find_spec("en_core_web_sm") is None:
-        # AllenNLP would fetch and install it.
+        # AllenNLP would fetch and install this pipeline.
         raise ConfigurationError(
             "the pipeline en_core_web_sm of spaCy is not installed: "
             "python -m spacy download en_core_web_sm"

@@ -18,7 +18,7 @@ KNOWN_MODELS = {
     name: os.path.dirname(path) for name, path in pretrained_files(f"models/*/{_CONFIG}").items()
 }
 
-# For each model, training data whose terms also hold for the model.
+# The training data that are not free, by model. Their terms also hold for the model.
 _TERMS = {
     "coref": "OntoGUM, some of whose texts are not for commercial use",
     "ner": "CoNLL-2003, whose text Reuters gives for research alone",

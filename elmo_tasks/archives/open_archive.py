@@ -1,4 +1,4 @@
-"""Opens the archives of trained models as data (see SECURITY.md), for the doors of elmo_tasks."""
+"""Opens trained models as data: no code that an archive names is run (see SECURITY.md)."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
         for field in ("dataset_reader", "validation_dataset_reader")
         if field in config
     ]
-    # Published weights, those of an archive, or the best of a training.
+    # The weights of a folder of `elmo-tasks pack`, of an archive, or of a training's best epoch.
     paths = [folder / name for name in (PUBLISHED_WEIGHTS, "weights.th", "best.th")]
     weights = next((path for path in paths if path.exists()), paths[-1])
     with _bounded_parameters(weights):
@@ -115,7 +115,7 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _without_files(model: Any) -> Any:
-    """Returns the config of a model without the files that its training read, and its store."""
+    """Returns the config of a model without its store and the files that its training read."""
     if isinstance(model, list):
         return [_without_files(each) for each in model]
     if not isinstance(model, dict):
@@ -126,7 +126,7 @@ def _without_files(model: Any) -> Any:
 
 def _make_model(config: dict[str, Any], folder: Path) -> Model:
     vocabulary = folder / "vocabulary"
-    # AllenNLP would unpack a file into its cache, without bounds.
+    # If `vocabulary` were a file, AllenNLP would unpack it into its cache, without bounds.
     if not vocabulary.is_dir():
         raise ConfigurationError("there is no folder named vocabulary")
     fields = config.get("vocabulary", {})

@@ -48,7 +48,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
     """
     Returns the state dict of a model that `write_published` wrote, in float32 and with the weights
     of the biLMs that the file names. Raises `ConfigurationError` if the file is damaged, or a biLM
-    is missing or not that of the training.
+    is missing or has other weights than in the training.
     """
     tensors, bilms = _read(path)
     state: StateDict = {}
@@ -67,7 +67,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
                 "training, or a model trained with this biLM"
             )
         state |= {f"{name}.{key}": tensor for key, tensor in weights.items()}
-    # The biLM is read first. Then only one tensor at a time is in memory in both dtypes.
+    # `pop` frees the float16 tensors, so that only one at a time is in memory in both dtypes.
     for name in list(tensors):
         tensor = tensors.pop(name)
         state[name] = tensor.float() if tensor.is_floating_point() else tensor

@@ -1,8 +1,8 @@
 """
 Train variants of a task with several seeds, and compare the results.
 
-The results are compared in a table and a JSON file, and with several fractions of the training data
-in a chart. Each run is AllenNLP's own training in its own process: if a run fails, the others go
+A table and a JSON file compare the results. With several fractions of the training data, a chart
+does so, too. Each run is AllenNLP's own training in its own process: if a run fails, the others go
 on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
 continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
 runs are complete and 1 if not.
@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_fractions,
         metavar="F,F,...",
         help="train on each of these fractions of the training data, such as 0.01,0.1,1, as in "
-        "the paper's Figure 1; each fraction is drawn with the seed of the run, and is trained "
-        "for as many updates as all of the data",
+        "the paper's Figure 1; the seed of the run draws the fraction, and each run has as many "
+        "updates as a run on all of the data",
     )
     add(
         "--set",

@@ -1,10 +1,11 @@
 """
-The list of the commands of `elmo-tasks`, how their parsers are made, and how their errors end them.
+Lists the commands of `elmo-tasks`, makes their parsers, and turns their errors into messages.
 
-A command is a module of this folder with `add_arguments(parser)` and `run(args)`. Its docstring is
-its help: the first line is shown in the list of commands, and a paragraph with an indented line is
-printed as it is. A command imports what it needs in `run`, so that its help is quick. Before `run`,
-all names are registered with AllenNLP, except for the commands in `_WITHOUT_ALLENNLP`.
+A command is a module of this folder with `add_arguments(parser)` and `run(args)`. It may have
+`GOES_ON`, which tells after Ctrl-C how to continue. The docstring is the help: the first line is
+shown in the list of commands, and a paragraph with an indented line or a list is printed as it is.
+A command imports what it needs in `run`, so that its help is quick. All names are registered with
+AllenNLP before `run`, except for the commands in `_WITHOUT_ALLENNLP`.
 """
 
 import argparse
@@ -35,13 +36,13 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 # The commands that import AllenNLP themselves, and only if the model or the data need it.
 _WITHOUT_ALLENNLP = ("check", "embed", "export", "mix", "neighbors", "new", "score")
 
-# AllenNLP has `train`, `predict` and `evaluate`, which stay as they are there; these it has not.
+# Commands that `allennlp` has as `elmo-NAME`. AllenNLP has its own `train`, `predict`, `evaluate`.
 IN_ALLENNLP = tuple(name for name in COMMANDS if name not in GROUPS["a model of your own"])
 
 # The exit status after Ctrl-C, as in a shell.
 INTERRUPTED = 130
 
-# Packages that only some commands need, by the modules that these import.
+# What to install if a module is missing that only some commands import.
 _EXTRAS = {
     "_jsonnet": "jsonnet",
     "matplotlib": "matplotlib",
@@ -96,7 +97,7 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
             for package in args.include_package:
                 import_module_and_submodules(package)
                 named_packages.add(package.partition(".")[0])
-        # Only a command that computes has this option, and needs PyTorch.
+        # The import loads PyTorch, which a command without this option may not need.
         if "threads" in args:
             from elmo_tasks.common.threads import choose_threads
 
@@ -109,8 +110,8 @@ def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterat
     """
     Ends the process with one line and exit status 1 after an error that the user can correct, and
     with exit status 130 after Ctrl-C or SIGTERM. Any other error is a bug, and keeps its traceback.
-    The line begins with `prog`, the command as typed; after Ctrl-C, it tells how the command
-    `goes_on`; with `debug`, the traceback comes before it.
+    The line begins with `prog`, the command as typed. After Ctrl-C, `goes_on` ends the line: how to
+    continue. With `debug`, the traceback comes before the line.
     """
     try:
         try:
@@ -118,7 +119,7 @@ def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterat
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of the output, such as `head`, has ended. Python must not write the rest again.
+        # The reader of the output, such as `head`, has ended. At exit, Python must not write again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except BaseException as error:
@@ -152,7 +153,7 @@ def message_of(error: BaseException) -> str | None:
 
 
 def _of_allennlp(name: str) -> tuple[type, ...]:
-    """Returns a class of `allennlp.common` in a tuple, which is empty without AllenNLP."""
+    """Returns a class of `allennlp.common` in a tuple; an empty one if AllenNLP is not imported."""
     module, _, kind = name.partition(".")
     loaded = sys.modules.get(f"allennlp.common.{module}")
     return () if loaded is None else (getattr(loaded, kind),)

@@ -8,9 +8,9 @@ counts as a line. Each line has a dataset of float32, named by the index of the 
 dataset `sentence_to_index` is a JSON object from sentences to these names; a sentence that occurs
 several times has the name of its last line. A line without tokens has a dataset of 0 tokens.
 
-With --shards or --ray, the text may have any size. OUT is a folder of Parquet, a file for each part
-of the text. It has a row for each sentence: its index, tokens and vectors in float16. The manifest,
-OUT/_manifest.json, is written last, and lists all files.
+With --shards or --ray, the text may have any size. OUT is a folder with a Parquet file for each
+part of the text. A file has a row for each sentence: its index, tokens and vectors in float16. The
+manifest, OUT/_manifest.json, is written last, and lists all files.
 
 With --words, OUT is a text file of word2vec, which gensim and others read. It has a vector for each
 of the most frequent words: the mean over the word's occurrences in the text.
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         embedding.add_argument(
             f"--{name}", dest="embedding", action="store_const", const=name, help=described
         )
-    add("--place", help="which mix of a model --mix takes, input or output, if it has both")
+    add("--place", help="which mix --mix takes, input or output, if the model has both")
     add_bilm(parser)
     add_count(
         parser,
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         None,
         "embed in N processes of this machine, which share the weights and have a thread each "
         "(default: one process); with --ray, in N processes of Ray (default: one for each GPU, or "
-        "if there is none, for each CPU)",
+        "one for each CPU if there is no GPU)",
     )
     output = parser.add_mutually_exclusive_group()
     output.add_argument(
@@ -120,7 +120,7 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
 
 
 def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:
-    # The threads of this process are chosen before the biLM is loaded.
+    # For several processes, this sets one thread, which must come before the biLM is loaded.
     engine = _engine(args)
     encoder = _encoder(args)
     embedding = args.embedding or ("average" if args.words else "all")

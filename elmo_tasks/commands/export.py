@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write bilm.onnx, in float32; this needs pip install 'elmo-tasks[onnx]'",
     )
-    add("--place", help="which mix of a model --onnx takes, input or output, if it has both")
+    add("--place", help="which mix --onnx takes, input or output, if the model has both")
 
 
 def run(args: argparse.Namespace) -> None:

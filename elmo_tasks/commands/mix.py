@@ -1,8 +1,8 @@
 """
 Show the weights that models give the layers of their biLM.
 
-At each place where ELMo joins a model: the weights s_j of the layers, which sum to 1, and gamma
-(Peters et al. 2018, equation 1). --chart draws the weights as in the paper's Figure 2.
+For each place where ELMo joins a model, show the weights s_j of the layers, which sum to 1, and
+gamma (Peters et al. 2018, equation 1). --chart draws the weights as in the paper's Figure 2.
 
 examples:
   elmo-tasks mix runs/sst/both runs/ner/input --chart mix.png
@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "archives",
         metavar="[NAME=]MODEL",
         nargs="+",
-        help="the model.tar.gz or the folder of a training; by default it is named after its "
-        "path, less the folders that all models share",
+        help="the model.tar.gz or the folder of a training; NAME is by default its path without "
+        "the leading folders that all models share",
     )
     add_report(parser)
 

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--layer",
         type=int,
         metavar="J",
-        help="the layer to compare; 0 is that of the tokens (default: the top layer)",
+        help="the layer to compare; 0 is the token layer (default: the top layer)",
     )
     add_count(parser, "--top", 8, "occurrences and similar words to show")
     add(

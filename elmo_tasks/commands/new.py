@@ -5,7 +5,7 @@ Write a config for a task, with every field that its library has and a comment f
 keep their defaults are commented out. A file that exists is replaced only with --force.
 
 The tasks classify (texts with labels) and tag (tokens with tags, or spans of them) are for data of
-your own. Give their file in place of the config: a table (.csv, .tsv, .xlsx, .parquet), JSON on
+your own. Give a data file in place of the config: a table (.csv, .tsv, .xlsx, .parquet), JSON on
 each line (.jsonl), CoNLL-U (.conllu) or columns. The command finds its columns by their names,
 draws a part of it for validation, and writes FILE.jsonnet and the folder FILE with both parts here.
 
@@ -88,7 +88,7 @@ def first_config(
     the defaults.
     """
     begin, fields = _template(task)
-    # A biLM has no ELMo.
+    # The shared choices are those of task models with ELMo.
     fields = fields if task == "bilm" else _template("shared")[1] | fields
     for name, value in (values or {}).items():
         if name in fields:

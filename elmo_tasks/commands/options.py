@@ -1,4 +1,4 @@
-"""The options that several commands have, and what reads them."""
+"""The options that several commands have, and the functions that read them."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ MODELS = "coref, ner, snli, squad, srl or sst"
 
 
 def whole_number(least: int, text: str) -> int:
-    """Returns the number of an option; used as its type by `partial(whole_number, 1)`."""
+    """Returns the number in an option's text. `partial(whole_number, 1)` is the option's type."""
     if text.isascii() and text.isdigit() and int(text) >= least:
         return int(text)
     raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, not {text!r}")
@@ -143,20 +143,10 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         help="the path, glob pattern or address (s3://... and others, by fsspec) of a text, or - "
-        "for the standard input: plain, a table (.csv, .tsv) with a line of names, or JSON lines "
-        "(.jsonl), each also as .gz or .xz; or Parquet (.parquet)",
+        "for the standard input: plain, a table (.csv, .tsv) whose first line names the columns, "
+        "or JSON lines (.jsonl), each also as .gz or .xz; or Parquet (.parquet)",
     )
     add_shared(parser, "--column")
-
-
-def _splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
-    if not args.split:
-        return None
-    from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
-
-    # The pipeline is made here, so that a wrong language code is noticed before the text is read.
-    blank_pipeline(args.language)
-    return partial(tokenized_sentences, language=args.language)
 
 
 @contextmanager
@@ -201,3 +191,13 @@ def deliver(
     if draw is not None and args.chart is not None:
         with atomic_write(args.chart) as aside:
             draw().savefig(aside, format="png", dpi=150)
+
+
+def _splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
+    if not args.split:
+        return None
+    from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
+
+    # The pipeline is made here, so that a wrong language code is noticed before the text is read.
+    blank_pipeline(args.language)
+    return partial(tokenized_sentences, language=args.language)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--bilm",
         metavar="NAME",
-        help="the name by which the biLM can be had (default: the one in the config of the "
+        help="the name by which others can get the biLM (default: the one in the config of the "
         "training); the weights of a biLM without a name are written",
     )
     add_count(

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jsonl", action="store_true", help="answer plain text and tables in JSON, too")
     default = "the name of the input, such as sentence, or text"
     add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")
-    add("--no-header", action="store_true", help="the columns of a table are named 1, 2, ...")
+    add("--no-header", action="store_true", help="a table has no header; its columns are 1, 2, ...")
     add_count(parser, "--batch-size", 1, "inputs in a batch")
     add_shared(parser, "--overrides", "--cuda-device", "--threads")
 

@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--sums",
         action="store_true",
-        help="write a line a sentence: bits, bits a token, and perplexity in each direction, "
-        "with the sentence's end as a token",
+        help="write a line a sentence: bits, bits a token, and perplexity in each direction; "
+        "the sentence's end counts as a token",
     )
     cut = parser.add_mutually_exclusive_group()
     add_shared(cut, "--split")
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=partial(whole_number, 0),
         default=0,
         metavar="N",
-        help="let each direction read the N sentences before a sentence first; an empty line "
+        help="let each direction first read the N sentences before a sentence; an empty line "
         "ends a document (default: 0). The biLM then runs N + 1 times",
     )
     add(
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
     device = device_of(args)
     if args.processes > 1:
         if device.type != "cpu":
-            raise ConfigurationError("--cuda-device is for one process")
+            raise ConfigurationError("a GPU is for one process: leave out --processes")
         one_thread()
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args) as corpus:

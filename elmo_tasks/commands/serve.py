@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]MODEL",
         nargs="*",
         help="the model.tar.gz or the folder of a training, or the name of a model of the package: "
-        f"{MODELS} (default: all of them); it is named after its path, less the folders that all "
-        "models share",
+        f"{MODELS} (default: all of them); NAME is by default the path without the leading folders "
+        "that all models share",
     )
     add(
         "--host",

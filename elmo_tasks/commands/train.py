@@ -2,7 +2,7 @@
 Train a model.
 
 CONFIG is a jsonnet file, one that `elmo-tasks new` wrote or one of this package by its name. DIR
-gets the model, model.tar.gz, the vocabulary, the metrics of each epoch and the log. After an
+gets the model (model.tar.gz), the vocabulary, the metrics of each epoch and the log. After an
 interruption, --recover goes on from the last checkpoint.
 
 examples:
@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folds",
         type=int,
         metavar="N",
-        help="for classify and tag: in the end, split training and validation data into N "
-        "folds, train once without each fold, and print the scores' mean and deviation",
+        help="for classify and tag: after the training, split training and validation data into "
+        "N folds, train once without each fold, and print the scores' mean and deviation",
     )
     add_shared(parser, "--overrides", "--threads")
     add(

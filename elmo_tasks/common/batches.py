@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 
-# A batch of few texts may have this many times `max_tokens`.
+# A batch that is filled up to `min_texts` texts may have this many times `max_tokens`.
 _LARGEST = 8
 
 

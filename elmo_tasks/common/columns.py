@@ -19,12 +19,12 @@ _VALUE = re.compile(r"[^ \t]+")
 # The name that stands for several columns, one for each predicate of the sentence.
 ROLES = "roles"
 
-# How the lines around a document begin in CoNLL-2003 and CoNLL-2012. They are in no sentence.
+# The lines that begin or end a document in CoNLL-2003 and CoNLL-2012. They are in no sentence.
 _DOCUMENT = re.compile(r"\s*(-DOCSTART-|#(begin|end)\s+document)(\s|$)")
 
 
 def is_document(line: str) -> bool:
-    """Returns whether a line is one of the lines around a document, and not a token."""
+    """Returns whether a line begins or ends a document, and so is no token."""
     return _DOCUMENT.match(line) is not None
 
 
@@ -41,15 +41,15 @@ def sentence_columns(
     lines: Iterator[tuple[int, str]], name: str, kind: str, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[int, dict[str, list[Any]]]]:
     """
-    Yields the line of the first token of each sentence, and the values of its tokens by column,
-    from numbered lines: one token on each, and an empty line after a sentence. A line around a
-    document (see `is_document`) ends a sentence and is no token. Spaces and tabs separate columns;
-    other white space is part of a value. CoNLL-U (`kind` `conllu`) has tabs between its columns;
-    comments, the ranges of multiword tokens and empty nodes are left out.
+    Yields for each sentence the line number of its first token, and the values of its tokens by
+    column. Each of the numbered `lines` has one token. An empty line, or the beginning or end of a
+    document (see `is_document`), ends a sentence. Spaces and tabs separate columns; other white
+    space is part of a value. CoNLL-U (`kind` `conllu`) has tabs between its columns; comments, the
+    ranges of multiword tokens and empty nodes are left out.
 
-    The columns are by default those of CoNLL-U, or `word`, `column_2`, `column_3`, ..., `tag`. A
-    value of the column `roles` is a list. Raises `ValueError` with file and line if a line has
-    another number of columns.
+    The columns of CoNLL-U are fixed. Those of other files are by default `word`, `column_2`,
+    `column_3`, ..., `tag`. A value of the column `roles` is a list. Raises `ValueError` with file
+    (`name`) and line if a line has another number of columns.
     """
     is_conllu = kind == "conllu"
     columns = CONLLU if is_conllu else columns
@@ -78,8 +78,8 @@ def _unnamed(number: int) -> list[str]:
 
 def _by_column(values: list[Any], columns: Sequence[str], with_tabs: bool) -> list[Any]:
     """
-    Returns the values of a token, one for each column. The column `roles` gets a list of those that
-    are between the other columns.
+    Returns the values of a token, one for each column. The column `roles` gets a list of all values
+    that no other column takes.
     """
     num_roles = len(values) - len(columns) + 1
     if ROLES not in columns:

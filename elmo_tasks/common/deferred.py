@@ -18,8 +18,8 @@ HEAVY = ("nltk", "rich", "scipy.stats", "sklearn", "tensorboardX", "torchvision"
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
     """
-    While the block runs, imports give stand-ins for these modules and what is imported from them,
-    unless they were imported before. A stand-in imports the real module when it is used.
+    Replaces these modules, and what the block imports from them, by stand-ins. A stand-in imports
+    the real module when it is used. Modules that were imported before stay real.
     """
     finder = _Finder([name for name in names if name not in sys.modules])
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ def deferred(*names: str) -> Iterator[None]:
 
 
 class _StandIn(ModuleType):
-    """Stands for a module, or for what has a name in the module."""
+    """Stands for a module, or for an attribute of the module."""
 
     __path__: list[str] = []
 
@@ -79,7 +79,7 @@ class _Finder:
 
 
 def _import(name: str) -> ModuleType:
-    """Imports a module, also while imports of its package are deferred."""
+    """Imports a real module, even while imports of its package are deferred."""
     for finder in sys.meta_path:
         if isinstance(finder, _Finder):
             used = [each for each in finder.names if _is_in(name, [each])]

@@ -14,16 +14,16 @@ from elmo_tasks.common.errors import ConfigurationError
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
-# Only the files of a biLM or of a published model are fetched, and all are read as data.
+# The files of a repository that are fetched: those of a biLM or a published model, never code.
 _DATA_FILE = re.compile(
     r"(options|mix|config)\.json|weights\.(hdf5|safetensors)|softmax\.safetensors|"
     r"softmax_words\.txt|vocab\.txt|vocabulary/[\w-]+\.txt"
 )
 
-# No part of a name begins with a dot, so no name leads out of the cache.
+# The name of a repository. No part of it begins with a dot, so no name leads out of the cache.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@\w[\w.-]*(/\w[\w.-]*)*)?")
 
-# `a/b` is the path of a file if it ends with one of these suffixes.
+# With one of these suffixes, `a/b` is the path of a file, not the name of a repository.
 _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt|xz|zip)$")
 
 # The maximum size of a repository's data files: several times the largest biLM with its softmax.
@@ -32,9 +32,9 @@ _MOST_BYTES = 8 * 10**9
 
 def local_path(name: str | os.PathLike) -> str:
     """
-    Returns the path of a local file, or of a copy of the file at an address, which is fetched on
-    first use: by AllenNLP, or without AllenNLP by PyTorch from `http(s)://` into its cache
-    (`torch.hub.get_dir()`).
+    Returns the path of a local file, or of the local copy of a file at an address. The copy is
+    fetched on first use: by AllenNLP into its cache, or without AllenNLP from `http(s)://` alone
+    into PyTorch's cache (`torch.hub.get_dir()`).
 
     # Raises
 
@@ -64,8 +64,8 @@ def check_regular(path: str | os.PathLike) -> None:
 
 def check_inside(path: Path, folder: Path) -> None:
     """
-    Raises `ConfigurationError` for a link out of a folder. In the hub's cache, links may lead to
-    the `blobs` of the repository.
+    Raises `ConfigurationError` if a path is a link that leads out of the folder. In the hub's
+    cache, links may lead to the `blobs` of the repository.
     """
     if path.is_symlink():
         home = folder.resolve()
@@ -74,21 +74,11 @@ def check_inside(path: Path, folder: Path) -> None:
             raise ConfigurationError(f"{path} is a link out of its folder")
 
 
-def _fetched(address: str) -> str:
-    if not address.startswith(("http://", "https://")):
-        raise OSError(f"{address} is not an http:// or https:// address")
-    name = f"{hashlib.sha256(address.encode()).hexdigest()}.file"
-    path = Path(torch.hub.get_dir(), "elmo_tasks", name)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.hub.download_url_to_file(address, str(path))
-    return str(path)
-
-
 def is_hub_name(name: str) -> bool:
     """
-    Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. Without
-    a revision it counts as a path if a file or folder has this name, or a folder is named `owner`.
+    Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. The
+    path of a file or folder that exists is not. Without a revision, `a/b` is also taken for a path
+    if a folder `a` exists, or if `b` has the suffix of a file.
     """
     if _NAME.fullmatch(name) is None or os.path.exists(name):
         return False
@@ -100,22 +90,21 @@ def is_hub_name(name: str) -> bool:
 def hub_folder(name: str) -> str:
     """
     Fetches the data files of a repository (see `is_hub_name`) on the Hugging Face hub, and returns
-    their local folder.
-    The environment variables of `huggingface_hub` apply, such as `HF_ENDPOINT`, `HF_HOME` and
-    `HF_HUB_OFFLINE`. If the hub cannot be reached, copies in the cache are used. A revision is a
-    branch (by default `main`), a tag or a commit. Raises `ConfigurationError` if the repository or
-    revision is missing, too large, or cannot be reached.
+    their local folder. A revision is a branch (by default `main`), a tag or a commit. If the hub
+    cannot be reached, copies in the cache are used. The environment variables of `huggingface_hub`
+    apply, such as `HF_ENDPOINT`, `HF_HOME` and `HF_HUB_OFFLINE`. Raises `ConfigurationError` if the
+    repository or revision is missing or too large, or cannot be reached and is not in the cache.
     """
     try:
         from huggingface_hub import HfApi, snapshot_download
     except ModuleNotFoundError:
         raise ConfigurationError(
             f"there is no file or folder {name}, and fetching a repository of this name from the "
-            "hub needs the package huggingface_hub"
+            "hub needs the package huggingface_hub: pip install huggingface_hub"
         ) from None
     repo, _, revision = name.partition("@")
     revision = revision or "main"
-    # The package itself reads this variable only when it is imported.
+    # huggingface_hub itself reads this variable only when it is imported.
     endpoint = os.environ.get("HF_ENDPOINT")
     files: list[str] | None = None
     try:
@@ -140,3 +129,14 @@ def hub_folder(name: str) -> str:
             f"there is no file or folder {name}, and it cannot be fetched from the hub: "
             f"{' '.join(str(error).split())}"
         ) from error
+
+
+def _fetched(address: str) -> str:
+    if not address.startswith(("http://", "https://")):
+        raise OSError(f"{address} is not an http:// or https:// address")
+    name = f"{hashlib.sha256(address.encode()).hexdigest()}.file"
+    path = Path(torch.hub.get_dir(), "elmo_tasks", name)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.hub.download_url_to_file(address, str(path))
+    return str(path)

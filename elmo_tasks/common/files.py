@@ -18,10 +18,10 @@ _FULL = 2**16
 @contextmanager
 def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
-    Makes a file appear whole or not at all. Yields a temporary path to write to, which is renamed
-    to `path` if the block ends without an error, and otherwise removed. If the disk is full, raises
-    an `OSError` that names `path`. Raises `ConfigurationError` for a device or a pipe, such as
-    `/dev/stdout`, which no file may replace.
+    Makes a file appear whole or not at all. Yields a temporary path to write to. This file is
+    renamed to `path` if the block ends without an error, and otherwise removed. If the disk is
+    full, raises an `OSError` that names `path`. Raises `ConfigurationError` if `path` is a device
+    or a pipe, such as `/dev/stdout`, because the renamed file would replace it.
     """
     target = Path(path)
     if _is_stream(target):
@@ -60,28 +60,15 @@ def write_whole(path: str | os.PathLike, content: str | bytes | memoryview) -> N
             aside.write_bytes(content)
 
 
-def _is_stream(path: Path) -> bool:
-    # `/dev/stdout` is a link to an open file, which may be a regular file.
-    if path.is_symlink() and os.readlink(path).startswith("/proc/"):
-        return True
-    return path.exists() and not (path.is_file() or path.is_dir())
-
-
-def _is_full(folder: Path, error: Exception) -> bool:
-    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        return True
-    return "No space left" in str(error) or shutil.disk_usage(folder).free < _FULL
-
-
 @contextmanager
 def lock(output: str | os.PathLike) -> Iterator[None]:
     """
     Locks an output (a file or a folder) while the block runs, by the file `.NAME.lock` beside it.
-    The kernel releases the lock however the process ends. Where the folder has no locks or cannot
-    be written to, the block runs without. Raises `ConfigurationError` if another process has the
-    lock.
+    The kernel releases the lock however the process ends. If the file system has no locks, or the
+    folder cannot be written to, the block runs without a lock. Raises `ConfigurationError` if
+    another process has the lock.
     """
-    # A biLM imports this module to write its files, and needs no lock.
+    # A biLM, which uses this module only to write files, should not need the package filelock.
     from filelock import FileLock, Timeout
 
     path = Path(output).absolute()
@@ -104,3 +91,16 @@ def lock(output: str | os.PathLike) -> Iterator[None]:
             with suppress(PermissionError):
                 file.unlink(missing_ok=True)
             lock.release()
+
+
+def _is_stream(path: Path) -> bool:
+    # `/dev/stdout` is a link to an open file, which may be a regular file.
+    if path.is_symlink() and os.readlink(path).startswith("/proc/"):
+        return True
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+def _is_full(folder: Path, error: Exception) -> bool:
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return "No space left" in str(error) or shutil.disk_usage(folder).free < _FULL

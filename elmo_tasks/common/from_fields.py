@@ -8,15 +8,15 @@ from elmo_tasks.common.text import nearest_or_all
 
 T = TypeVar("T")
 
+# The types of fields that are checked.
 _CHECKED = (bool, int, float, str, dict)
 
 
 def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any) -> T:
     """
-    Makes an object from the fields of a config, without AllenNLP's `FromParams`. `make` is a class
-    or a function. Its parameters are the fields, and the arguments in `given`, which no field may
-    set. Raises `ConfigurationError` if a field is unknown, is missing, or has a value of another
-    type.
+    Makes an object from the fields of a config, without AllenNLP: calls `make`, a class or a
+    function, with the fields, and with the arguments in `given`, which no field may set. Raises
+    `ConfigurationError` if a field is unknown or missing, or if its value has another type.
     """
     title = make.__name__.removeprefix("make_")
     parameters = dict(inspect.signature(make).parameters)
@@ -37,6 +37,7 @@ def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any)
 
 
 def _fits(value: Any, hint: Any, default: Any) -> bool:
+    """Returns whether a value fits a type hint. Any value but `None` fits an unchecked type."""
     if value is None:
         return default is None
     kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)

@@ -1,11 +1,11 @@
 """
 Finds the configs, libraries, biLMs and trained models of this package by their names.
 
-`elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is. In
-any jsonnet, `import 'elmo_tasks/sst.libsonnet'` is a library, and
-`import 'elmo_tasks/sst/both.jsonnet'` a config. The biLM `mini` is in this package. The
-distribution elmo-tasks-models installs the other biLMs and the models, as the folder
-`elmo_tasks_models`; in a checkout they are beside `mini`.
+`elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is. A
+jsonnet file imports a library as `import 'elmo_tasks/sst.libsonnet'`, and a config as
+`import 'elmo_tasks/sst/both.jsonnet'`. The biLM `mini` is in this package. The distribution
+elmo-tasks-models installs the biLM `base` and the trained models in the folder `elmo_tasks_models`;
+in a checkout they are beside `mini`.
 """
 
 import os
@@ -18,7 +18,7 @@ from elmo_tasks.common.text import nearest_or_all
 _PREFIX = "elmo_tasks:"
 _PACKAGE = Path(__file__).parents[1]
 
-# The names in elmo-tasks-models.
+# The biLM and the models of elmo-tasks-models.
 MODELS = ("base", "coref", "ner", "snli", "squad", "srl", "sst")
 
 
@@ -46,8 +46,8 @@ def config_path(name: str | os.PathLike) -> str | os.PathLike:
 
 def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
     """
-    Returns the path and the content of what a jsonnet file in `folder` imports. This is jsonnet's
-    `import_callback`. A file beside the importing file comes first, as in jsonnet.
+    Returns the path and the content of the file that a jsonnet file in `folder` imports as `name`.
+    As in jsonnet, the folder is searched first. Serves as jsonnet's `import_callback`.
     """
     path = Path(folder, name)
     if not path.is_file() and name.startswith("elmo_tasks/"):
@@ -62,7 +62,7 @@ def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
 
 
 def pretrained_files(pattern: str) -> dict[str, str]:
-    """Returns the paths of the files that match a pattern, by the names of their folders."""
+    """Returns the paths of pretrained files that match a glob pattern, by their folders' names."""
     folders = [_PACKAGE / "pretrained"]
     try:
         installed = distribution("elmo-tasks-models").locate_file("elmo_tasks_models")
@@ -75,8 +75,8 @@ def pretrained_files(pattern: str) -> dict[str, str]:
 
 def check_is_installed(name: str) -> None:
     """
-    Raises `ConfigurationError` if a name belongs to elmo-tasks-models. Call it only for a name that
-    was not found, because the package is then not installed.
+    Raises `ConfigurationError` if a name that was not found belongs to elmo-tasks-models, because
+    that package is then not installed.
     """
     if name in MODELS:
         raise ConfigurationError(

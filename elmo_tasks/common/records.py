@@ -33,6 +33,7 @@ _CONLL = re.compile(r"\.\w*conll\w*")
 # The kinds of files that have the same columns in every record.
 TABLES = ("csv", "tsv", "parquet", "xlsx")
 
+# The number of rows of Parquet that are read at once.
 _PARQUET_ROWS = 1024
 
 # The number of the line at which a row begins, and the row's fields.
@@ -83,12 +84,12 @@ def read_records(
 ) -> Iterator[Record]:
     """
     Yields the records of a file, or for `-` those of the standard input, as a stream. All kinds but
-    Parquet and Excel may be compressed. Empty lines are records of text alone. Raises `ValueError`
-    with file and line if a record cannot be read.
+    Parquet and Excel may be compressed. An empty line is a record in plain text, and none in other
+    kinds. Raises `ValueError` with file and line if a record cannot be read.
 
     # Parameters
 
-    kind: The kind of the file (see `kind_of`), by default that of its name.
+    kind: The kind of the file (see `kind_of`), by default the kind that its name tells.
     columns: The names of the columns of a file in columns (see `sentence_columns`).
     header (default `True`): Whether the first row of a table has the names of its columns.
         Otherwise they are named `1`, `2`, ....
@@ -106,8 +107,8 @@ def records_in(
     only: Sequence[str] = (),
 ) -> Iterator[Record]:
     """
-    Yields the records of an open file as `read_records` does. Of Parquet, reads only the columns
-    `only`, if any of them is there.
+    Yields the records of an open file as `read_records` does. Of Parquet, reads only the columns in
+    `only`, or all columns if the file has none of these.
     """
     name = "standard input" if path == "-" else os.fspath(path)
     kind = kind or kind_of(path)
@@ -132,14 +133,13 @@ def _of_json(name: str, number: int, text: str) -> Record:
         try:
             value = parse_json(text)
         except ValueError as error:
-            raise ValueError(f"no JSON: {error}: {text[:40]!r}") from error
+            raise ValueError(f"not JSON: {error}: {text[:40]!r}") from error
         if not isinstance(value, dict):
             raise ValueError(f"expected a JSON object, not {text[:40]!r}")
     return Record(name, number, value)
 
 
 def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
-    # pyarrow is imported only when it is needed.
     import pyarrow.parquet
 
     number = 0
@@ -189,7 +189,7 @@ def _delimiter(header: str) -> str:
             if len(next(csv.reader([header], delimiter=delimiter, strict=True), ())) > 1:
                 return delimiter
         except csv.Error:
-            # The header has quotes, but not around columns that this delimiter cuts.
+            # Text follows a closing quote, so this delimiter does not cut the columns.
             continue
     return ","
 
@@ -204,7 +204,7 @@ def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[_Row]:
         ) from None
     try:
         sheet = openpyxl.load_workbook(raw, read_only=True, data_only=True).worksheets[0]
-        # The file may say any size. Without it, a row that is left out has no cells.
+        # The file may state a wrong size. Without a size, rows that the file skips have no cells.
         sheet.reset_dimensions()
         rows = enumerate(sheet.iter_rows(values_only=True), start=1)
     except Exception as error:
@@ -241,7 +241,7 @@ def _with_names(
         if names is None:
             if header:
                 names = [str(field or "").strip() for field in fields]
-                # Several columns may lack a name: spreadsheets write them for empty columns.
+                # Several columns may lack a name, since spreadsheets also write empty columns.
                 twice = [each for each in names if each and names.count(each) > 1]
                 if twice:
                     raise ConfigurationError(

@@ -90,7 +90,7 @@ def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> 
 
 
 def read_tensors(path: str | os.PathLike) -> dict[str, torch.Tensor]:
-    """Reads named tensors as `read_torch_file` does, and raises the same error for other things."""
+    """Reads a dictionary as `read_torch_file` does, but refuses values that are not tensors."""
     tensors = read_torch_file(path)
     if not all(isinstance(tensor, torch.Tensor) for tensor in tensors.values()):
         raise ConfigurationError(f"{path} holds something other than tensors")

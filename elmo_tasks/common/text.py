@@ -1,4 +1,4 @@
-"""Texts: the marks of a sentence, names in messages, what a terminal may print, JSON."""
+"""Text: the boundary tokens, names in messages, safe output to a terminal, JSON."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def printable(text: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean 'x'?` if a known name x is similar to `name`, and otherwise ""."""
-    # The command line imports this module, and starts in a tenth of a second.
+    # Imported only here, because every command imports this module and must start fast.
     import difflib
 
     lower = {other.lower(): other for other in known}

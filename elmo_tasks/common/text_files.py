@@ -25,7 +25,7 @@ _OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.ope
 # What a compressed file may raise when it is read; see `refuse_damaged`.
 _DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
-# Files at these addresses are fetched, not streamed (see `local_path`).
+# Files at addresses with these protocols are fetched, not streamed (see `local_path`).
 _FETCHED = ("http", "https", "hf")
 
 # The maximum length of a message about a line, in characters.
@@ -59,21 +59,6 @@ def opened(path: str | os.PathLike) -> Iterator[BinaryIO]:
     system, inside = _file_system(os.fspath(path))
     with open(local_path(path), "rb") if system is None else system.open(inside, "rb") as raw:
         yield raw
-
-
-def _file_system(address: str) -> tuple[Any, str]:
-    """Returns the file system of fsspec that streams an address, if any, and the path in it."""
-    protocol, separator, _ = address.partition("://")
-    if not separator or protocol in _FETCHED:
-        return None, address
-    # fsspec is always installed, because PyTorch requires it.
-    import fsspec
-
-    try:
-        return fsspec.core.url_to_fs(address)
-    except (ImportError, ValueError):
-        # The package for this protocol is not installed, or there is no such protocol.
-        return None, address
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
@@ -111,24 +96,8 @@ def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str]
         raise ValueError(f"{path}: not UTF-16 after line {number}: {error}") from error
 
 
-def _decompressed(raw: BinaryIO) -> Iterable[bytes]:
-    """Returns the lines of a file, after decompression and in UTF-8."""
-    file: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
-    open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2])
-    if open_compressed is not None:
-        file = open_compressed(file, "rb")
-    if file.peek(2)[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return file
-    return (line.encode() for line in io.TextIOWrapper(file, "utf-16", newline="\n"))
-
-
-def _convert(path: str | os.PathLike) -> str:
-    name = shlex.quote(os.fspath(path))
-    return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > NEW"
-
-
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
-    """Raises a `ValueError` that names the last readable line, or an error of the disk as it is."""
+    """Raises a `ValueError` that names the last readable line; raises a disk's error unchanged."""
     # The `OSError` of gzip about a damaged file has no `errno`.
     if isinstance(error, OSError) and error.errno is not None:
         raise error
@@ -180,3 +149,34 @@ def at_line(path: str | os.PathLike, line_number: int | str) -> Iterator[None]:
         if len(message) > _MAX_MESSAGE:
             message = f"{message[:_MAX_MESSAGE]}..."
         raise ValueError(f"{path}:{line_number}: {message}") from error
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    """Returns the file system of fsspec that streams an address, if any, and the path in it."""
+    protocol, separator, _ = address.partition("://")
+    if not separator or protocol in _FETCHED:
+        return None, address
+    # fsspec is always installed, because PyTorch requires it.
+    import fsspec
+
+    try:
+        return fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError):
+        # The package for this protocol is not installed, or there is no such protocol.
+        return None, address
+
+
+def _decompressed(raw: BinaryIO) -> Iterable[bytes]:
+    """Returns the lines of a file, after decompression and in UTF-8."""
+    file: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
+    open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2])
+    if open_compressed is not None:
+        file = open_compressed(file, "rb")
+    if file.peek(2)[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return file
+    return (line.encode() for line in io.TextIOWrapper(file, "utf-16", newline="\n"))
+
+
+def _convert(path: str | os.PathLike) -> str:
+    name = shlex.quote(os.fspath(path))
+    return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > NEW"

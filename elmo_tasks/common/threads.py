@@ -1,13 +1,13 @@
-"""The threads of this process. Importing this module changes none of them."""
+"""Chooses how many threads PyTorch uses in this process. The import alone changes nothing."""
 
 import os
 
 import torch
 
-# The settings of a user that decide the number of threads.
+# The environment variables by which a user chooses the number of threads.
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
-# Whether a biLM computes two parts of a batch at once. `None`: if operators have several threads.
+# Whether a biLM computes two parts of a batch at once; `None` if the number of threads decides.
 _divides: bool | None = None
 
 
@@ -20,8 +20,8 @@ def num_cores() -> int:
 
 def choose_threads(num_threads: int | None) -> None:
     """
-    Gives each PyTorch operator of this process, and of those that it starts, `num_threads` threads;
-    for `None`, as many as the user's environment says, or else as `few_threads` does.
+    Gives each PyTorch operator `num_threads` threads, in this process and in those that it starts.
+    For `None`, the user's environment decides, and without a setting there `few_threads`.
     """
     global _divides
     _divides = None
@@ -34,8 +34,8 @@ def choose_threads(num_threads: int | None) -> None:
 
 def one_thread() -> None:
     """
-    Makes this process compute on one thread. A process that will be forked calls this before it
-    loads a biLM: a fork waits for ever for threads that PyTorch has started in its parent.
+    Makes this process compute on one thread. A process that will be forked must call this before it
+    loads a biLM. Otherwise the fork waits for ever for threads that only its parent has.
     """
     _set(1, divides=False)
 
@@ -43,7 +43,7 @@ def one_thread() -> None:
 def few_threads() -> None:
     """
     Gives each PyTorch operator a quarter of the cores, and lets a biLM compute two parts of a batch
-    at once. With PyTorch's default, all cores, a busy program beside takes most of the speed away.
+    at once. With all cores, PyTorch's default, one other busy program takes most of the speed away.
     """
     _set(max(1, num_cores() // 4), divides=num_cores() > 1)
 

@@ -12,10 +12,10 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 
 # An archive may have at most MAX_MEMBERS members, and unpack to at most MAX_GROWTH times its own
-# size and MORE_BYTES. Compression hardly shrinks weights, and shrinks text to a third.
+# size plus MORE_BYTES. Compression hardly shrinks weights, and shrinks text to a third.
 MAX_MEMBERS, MAX_GROWTH, MORE_BYTES = 10_000, 20, 2**30
 
-# The errors of a damaged archive, and of one that is not allowed.
+# What is raised for an archive that is damaged or not allowed.
 _REFUSED = (
     *(tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error),
     *(EOFError, NotImplementedError, OverflowError, RuntimeError, UnicodeError, ValueError),
@@ -25,12 +25,12 @@ _REFUSED = (
 @contextmanager
 def unpacked(archive: str | os.PathLike) -> Iterator[str]:
     """
-    Unpacks a `model.tar.gz` or a zip file into a temporary folder, and yields its path. Raises
+    Unpacks a `model.tar.gz` or a zip file into a temporary folder, and yields the folder. Raises
     `ConfigurationError` if the file is damaged, has too many members or bytes, or has a member that
     is a link or a device or would lie outside the folder.
     """
     check_regular(archive)
-    # Messages about files in the folder then show the name of the archive.
+    # The folder is named after the archive, so messages about its files show the archive's name.
     with tempfile.TemporaryDirectory(prefix=f"{Path(archive).name:.40}-") as folder:
         try:
             (_unzip if zipfile.is_zipfile(archive) else _untar)(archive, folder)
@@ -51,19 +51,22 @@ def _untar(archive: str | os.PathLike, folder: str) -> None:
                         f"its member {member.name!r:.200} is neither a file nor a folder"
                     )
                 tar.extract(member, folder, filter="data")
-        # The checksum of all bytes is at the end of the file.
+        # Read to the end, where gzip compares the checksum of all bytes.
         while file.read(2**20):
             pass
 
 
 def _unzip(archive: str | os.PathLike, folder: str) -> None:
-    # `zipfile` keeps members inside the folder, writes links as files, and reads as many bytes of a
-    # member as the list says.
+    # `zipfile` keeps members inside the folder, writes links as files, and reads at most as many
+    # bytes of a member as `infolist` says.
     with zipfile.ZipFile(archive) as file:
         members = file.infolist()
         num_bytes = sum(member.file_size for member in members)
         if len(members) > MAX_MEMBERS or num_bytes > _most_bytes(archive):
-            raise ValueError(f"it has {len(members):,} members of {num_bytes:,} bytes")
+            raise ValueError(
+                f"it has {len(members):,} members of {num_bytes:,} bytes; at most "
+                f"{MAX_MEMBERS:,} members of {_most_bytes(archive):,} bytes are allowed"
+            )
         file.extractall(folder)
 
 

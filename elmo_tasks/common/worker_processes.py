@@ -15,15 +15,18 @@ from elmo_tasks.common.threads import one_thread
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
+# In a worker process, the argument `work` of `in_processes`.
+_work: list[Callable[[Any], Any]] = []
+
 
 def in_processes(
     num_processes: int, work: Callable[[Part], Result], parts: Iterable[Part]
 ) -> Iterator[Result]:
     """
-    Yields what `work` returns for each part, in order, as `map` does, but computed in several
-    processes of one thread each. They are forks, which share the memory of the weights; on Windows,
-    each gets a copy of `work`. The biLM must be on the CPU; call `one_thread()` before it is
-    loaded. Raises the error of a process, or `ConfigurationError` if one was killed.
+    Yields what `work` returns for each part, in order, as `map` does, but computes in several
+    processes of one thread each. The processes are forks, which share the memory of the weights; on
+    Windows, each gets a copy of `work`. A biLM in `work` must be on the CPU; call `one_thread()`
+    before loading it. Raises the error of a process, or `ConfigurationError` if one was killed.
     """
     check_at_least("the number of processes", num_processes)
     can_fork = "fork" in multiprocessing.get_all_start_methods()
@@ -46,12 +49,8 @@ def in_processes(
             pool.shutdown(cancel_futures=True)
 
 
-# What each process works with.
-_work: list[Callable[[Any], Any]] = []
-
-
 def _begin(work: Callable[[Any], Any]) -> None:
-    # An interruption or a kill ends the process at once, whatever its parent does with signals.
+    # These signals end a worker at once. It has inherited the handlers of its parent.
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -68,9 +68,9 @@ class CompatibleMultiProcessDataLoader(SharedDataLoader):
 @Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
 class SavedVocabulary(Vocabulary):
     """
-    Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training, where AllenNLP
-    gives each process the vocabulary by this type, a vocabulary with counts becomes a
-    `CountedVocabulary`.
+    Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training, each process
+    loads the vocabulary of the training by this type, whatever type the config names. A vocabulary
+    with counts then becomes a `CountedVocabulary`.
     """
 
     @classmethod

@@ -1,7 +1,7 @@
 """
 Finds the configs and libraries of this package by their names in the commands of `elmo-tasks`, from
 any folder: `elmo-tasks train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.libsonnet'` in a
-config. `allennlp` finds what AllenNLP finds.
+config. The script `allennlp` does not know these names.
 """
 
 import inspect
@@ -22,7 +22,7 @@ from elmo_tasks.common.package_data import config_path, import_jsonnet
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.in_allennlp import replaced
 
-# Fields that AllenNLP's `train` takes from a config before it makes a `TrainModel` of the others.
+# Fields that AllenNLP's `train` reads itself. The other fields are arguments of its `TrainModel`.
 _OF_TRAIN = (
     *("distributed", "evaluation", "include_in_archive"),
     *("numpy_seed", "pytorch_seed", "random_seed"),
@@ -32,8 +32,8 @@ _OF_TRAIN = (
 @contextmanager
 def configs_by_name() -> Iterator[None]:
     """
-    While the block runs, AllenNLP reads configs with our names in them, and raises
-    `ConfigurationError` with jsonnet's first line if one cannot be evaluated.
+    Lets AllenNLP find our names in configs while the block runs. If a config cannot be evaluated,
+    raises `ConfigurationError` with the first line of jsonnet's message.
     """
     cached_path = params.cached_path
     with replaced(
@@ -46,7 +46,7 @@ def configs_by_name() -> Iterator[None]:
 
 
 def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -> dict[str, Any]:
-    """Returns a config as AllenNLP reads it, with our names in it."""
+    """Returns a config as AllenNLP reads it. The config may use our names."""
     with configs_by_name():
         return params.Params.from_file(path, overrides).as_dict(quiet=True)
 
@@ -54,11 +54,11 @@ def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -
 def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
     """
     Raises `ConfigurationError` if a config has a field that AllenNLP's `train` does not take: a
-    misspelt one, or a choice such as `elmo_at`. A choice is a hidden field of the jsonnet at
-    `path`, and no longer there when AllenNLP applies the overrides.
+    misspelt one, or a choice such as `elmo_at` in the overrides. A choice is a hidden field of the
+    jsonnet at `path`. AllenNLP applies the overrides only after jsonnet, too late for a choice.
     """
     known = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
-    # Somebody's own `TrainModel`, which has a type, may take any fields.
+    # A `type` names another `TrainModel`, such as the user's own, which may take any fields.
     unknown = [] if "type" in config else sorted(config.keys() - known)
     if not unknown:
         return
@@ -89,7 +89,7 @@ def _evaluate_file(path: str, **options: Any) -> str:
 def _with_our_names(evaluate: Callable[..., str]) -> Callable[..., str]:
     def evaluate_with_names(name: str, *args: Any, **options: Any) -> str:
         try:
-            # One such context may be within another.
+            # Within another block of `configs_by_name`, the options have the callback already.
             return evaluate(name, *args, **{"import_callback": import_jsonnet, **options})
         except RuntimeError as error:
             # AllenNLP evaluates the overrides as a snippet without a name.

@@ -37,8 +37,8 @@ def answers_to(
     inputs: Inputs, predictor: Predictor, batch_size: int = 1, as_json: bool = False
 ) -> Iterator[str]:
     """
-    Yields the answer to each input of a file, with its line end: text for people if the inputs are
-    not JSON, unless `as_json`. Raises `ValueError` if the file has no input.
+    Yields the answer to each input, with a line end: text if the predictor is a `TextPredictor`,
+    but JSON if the inputs are JSON or `as_json`. Raises `ValueError` if the file has no input.
     """
     is_empty = True
     for group in lazy_groups_of(inputs.records, batch_size):
@@ -64,7 +64,7 @@ def answers_to(
 
 
 def _with_fields(text: str, fields: JsonDict) -> str:
-    """Adds further fields at the end of the first line of a text answer."""
+    """Adds the further fields of an input at the end of the first line of its text answer."""
     first, end, rest = text.partition("\n")
     shown = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
     return "\t".join([first, *shown]) + end + rest

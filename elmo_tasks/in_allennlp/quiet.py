@@ -20,7 +20,7 @@ def make_quiet() -> None:
     Hides most messages and deprecation warnings on the console, unless the user has chosen a level
     with ALLENNLP_LOG_LEVEL, ALLENNLP_DEBUG or Python's option -W.
     """
-    # This sets up AllenNLP's logging, as `python -m allennlp` does.
+    # This import sets up AllenNLP's logging, as `python -m allennlp` does.
     import allennlp.__main__  # noqa: F401
 
     if "ALLENNLP_LOG_LEVEL" in os.environ or "ALLENNLP_DEBUG" in os.environ:

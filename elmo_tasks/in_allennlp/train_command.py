@@ -29,9 +29,9 @@ def train_model(
     **options: Any,
 ) -> Model | None:
     """
-    Trains as AllenNLP's `train_model` does, and makes it safe:
+    Trains as AllenNLP's `train_model` does, with three more guarantees:
 
-    - One process at a time owns the folder, also before `force` removes it.
+    - Only one process at a time uses the folder. A second one fails before `force` removes it.
     - The archive appears whole or not at all, and only the first of several nodes writes it.
     - The config in the folder has the options of each biLM in full, so the archive needs no other
       file.
@@ -51,7 +51,7 @@ def train_model(
     chosen_by = params.params.get("trainer", {}).get("validation_metric", "-loss")
 
     def description(metrics: dict[str, float]) -> str:
-        """Returns what the bar shows, which must fit the terminal: the loss, and what counts."""
+        """Returns the text of the progress bar: not all metrics, so that it fits the terminal."""
         chosen = [chosen_by] if isinstance(chosen_by, str) else chosen_by
         shown = dict.fromkeys(["loss", *(name.lstrip("+-") for name in chosen)])
         return ", ".join(f"{name} {metrics[name]:.4g}" for name in shown if name in metrics)

@@ -1,1 +1,1 @@
-"""From a user's own file to a model: looks at the file, divides it, and reports the result."""
+"""Turns a user's own file into a model: inspects the file, splits it, and reports the result."""

@@ -1,4 +1,4 @@
-"""Which columns of a user's file a training reads, by their names."""
+"""Chooses the columns of a user's file that a training reads, by their names."""
 
 import os
 import re
@@ -16,6 +16,7 @@ _PAIRS = [
     for name in ("sentence", "text", "question", "text_", "sentence_")
     for one, two in (("1", "2"), ("a", "b"))
 ] + [("premise", "hypothesis"), ("first", "second"), ("question", "passage")]
+# Names of columns with texts and with labels. The first one that a file has is chosen.
 _TEXTS = "text sentence review body content comment message document tweet title".split()
 _LABELS = (
     "label labels class category sentiment topic target rating stars answer gold_label".split()
@@ -37,7 +38,7 @@ def choose_columns(
 
     # Raises
 
-    `ConfigurationError`: The name of no column is known, or a given column does not exist.
+    `ConfigurationError`: No column has a known name, or a given column does not exist.
     """
     names, file = column_names(records), records[0].file
     given = [*(texts or ()), *([] if label is None else [label])]
@@ -59,7 +60,7 @@ def choose_columns(
             f"{file}: name the column of {what}{hint}; there are {listed(names)}"
         )
     if any(isinstance(record.values.get(label), list) for record in records):
-        # The labels of a list need no separator.
+        # Only a reader with a separator takes lists of labels. It does not cut those.
         separator = separator or ";"
     return ClassifyReader(list(chosen), label, separator)
 

@@ -24,8 +24,7 @@ from elmo_tasks.own_data.split import (
 _SMALL = 1000
 # The seed of the draw for validation.
 _SEED = 1
-# (number of examples, schedule): the schedule (batch size, epochs, patience) is for at most this
-# many examples.
+# The maximum number of training examples for each schedule: (batch size, epochs, patience).
 _SCHEDULES = [(500, (8, 60, 15)), (2_000, (16, 40, 10)), (10_000, (32, 20, 5))]
 _LONGEST_SCHEDULE = (32, 10, 3)
 # Where the commands of the docs put GloVe.
@@ -34,9 +33,8 @@ _GLOVE = "data/vectors/glove.6B.100d.120k.txt.gz"
 
 class Found(NamedTuple):
     """
-    What was found in a file: a description (`lines`), what a person may want to correct or to do
-    (`notes`), fields of the config, and the text of each part of the data, by the path to write it
-    to.
+    What was found in a file: a description (`lines`), hints what to correct or to do (`notes`), the
+    values of `fields` of the config, and the text of each part of the data by its path (`files`).
     """
 
     lines: list[str]
@@ -46,7 +44,7 @@ class Found(NamedTuple):
 
     def write(self) -> None:
         for folder in {path.parent for path in self.files}:
-            # The command has refused a folder that exists unless it is to be replaced.
+            # A folder that exists gets here only with --force.
             shutil.rmtree(folder, ignore_errors=True)
         for path, text in self.files.items():
             write_whole(path, text)
@@ -54,9 +52,9 @@ class Found(NamedTuple):
 
 def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     """
-    Returns the path for a config that trains on a file of data, and what was found in it. Raises
-    `ConfigurationError` if the file has no fitting columns or too few rows, or the folder of the
-    parts exists already.
+    Returns the path for a config that trains on a file of data, and what was found in the data.
+    Raises `ConfigurationError` if the file has no fitting columns or too few rows, or if the folder
+    of the parts exists and --force is not given.
     """
     path, folder = args.file, Path(args.file.name.partition(".")[0])
     inspect = _inspect_rows if args.task == "classify" else _inspect_tags
@@ -88,8 +86,8 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         )
     if len(examples) < _SMALL:
         found.notes.append(
-            "Of so few examples, one part for validation says little: --folds 5 behind this "
-            "command trains five times more, and says how far the scores differ."
+            "With so few examples, the score on one part for validation says little: elmo-tasks "
+            "train with --folds 5 trains five times more, and shows how far the scores differ."
         )
     batch_size, num_epochs, patience = schedule(num_train)
     found.fields.update(

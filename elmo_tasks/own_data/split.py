@@ -20,7 +20,7 @@ from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
 
-# Of the data that a fold trains on, one part of this many chooses the epoch.
+# The folds that are not test data are split into this many parts. One part chooses the epoch.
 _PARTS = 5
 
 # A function that trains with the given overrides into a folder.
@@ -32,8 +32,8 @@ Reader = ClassifyReader | TagReader
 
 class Example(NamedTuple):
     """
-    A row of a table, or a sentence with tags, and the `lines` that are written for it. Examples of
-    the same label are split evenly, and equal texts are in the same part.
+    A row of a table, or a sentence with tags. `lines` are written to the file of its part. `split`
+    distributes the examples of a `label` evenly, and keeps equal `text`s in one part.
     """
 
     lines: str
@@ -83,23 +83,6 @@ def split(examples: Sequence[Example], num_parts: int, seed: int) -> list[list[E
             parts[turn % num_parts].extend(same)
             turn += 1
     return [[examples[index] for index in sorted(part)] for part in parts]
-
-
-def _sentences(path: str | os.PathLike) -> Iterator[Example]:
-    if kind_of(path) == "json":
-        for record in read_records(path):
-            line = json.dumps(record.values, ensure_ascii=False)
-            text = record.values.get("text", record.values.get("tokens"))
-            yield Example(f"{line}\n", "", json.dumps(text))
-        return
-    lines: list[str] = []
-    for line in [*(line for _, line in numbered_lines(path)), ""]:
-        if line.strip():
-            lines.append(line)
-        elif lines:
-            tokens = [line for line in lines if not line.startswith("# ")]
-            yield Example("\n".join(lines) + "\n\n", "", "\n".join(tokens))
-            lines = []
 
 
 def is_own(config: dict[str, Any]) -> bool:
@@ -170,6 +153,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
         if not result.exists():
             left = num_folds - number + 1
             took = f", about {_minutes(statistics.mean(seconds) * left)} left" if seconds else ""
+            # The training on all the data was the first one.
             print(f"Training {number + 1} of {num_folds + 1}, without fold {number}{took}.")
             start = time.monotonic()
             others = [example for fold in folds if fold is not test for example in fold]
@@ -199,6 +183,23 @@ def folds_line(metric: str, scores: list[float]) -> str:
     mean, deviation = 100 * statistics.mean(scores), 100 * statistics.stdev(scores)
     each = ", ".join(f"{100 * score:.1f}" for score in scores)
     return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
+
+
+def _sentences(path: str | os.PathLike) -> Iterator[Example]:
+    if kind_of(path) == "json":
+        for record in read_records(path):
+            line = json.dumps(record.values, ensure_ascii=False)
+            text = record.values.get("text", record.values.get("tokens"))
+            yield Example(f"{line}\n", "", json.dumps(text))
+        return
+    lines: list[str] = []
+    for line in [*(line for _, line in numbered_lines(path)), ""]:
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            tokens = [line for line in lines if not line.startswith("# ")]
+            yield Example("\n".join(lines) + "\n\n", "", "\n".join(tokens))
+            lines = []
 
 
 def _minutes(seconds: float) -> str:

@@ -91,8 +91,8 @@ def _sentences(graph: OnnxGraph, max_characters: int) -> None:
 
 def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
     """
-    Computes x^LM of the distinct tokens. All windows after the end of the longest token are equal,
-    so one of these windows is enough. The ids 0 and `num_characters - 1` are padding.
+    Computes x^LM of the distinct tokens. All windows of a convolution after the end of the longest
+    token are equal, so only one is computed. The ids 0 and `num_characters - 1` are padding.
     """
     graph.add(
         """
@@ -156,7 +156,7 @@ def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
 
 
 def _direction(graph: OnnxGraph, direction: str, stack: LstmStack, start: LstmState) -> None:
-    """Adds the LSTMs of one direction. The first LSTM multiplies each distinct token only once."""
+    """Adds the LSTMs of one direction. In the first one, equal tokens share their input product."""
     below = "vectors"
     for j, lstm in enumerate(stack.layers, start=1):
         name = f"{direction}_{j}"
@@ -210,7 +210,7 @@ def _direction(graph: OnnxGraph, direction: str, stack: LstmStack, start: LstmSt
 
 
 def _layers(graph: OnnxGraph, num_layers: int) -> None:
-    """Concatenates the directions of each layer, and removes the boundaries."""
+    """Concatenates the directions of each layer, and removes the boundary tokens."""
     for j in range(num_layers):
         graph.add(
             f"""

@@ -9,7 +9,7 @@ from elmo_tasks.publish.onnx_bilm import OnnxGraph, add_bilm
 # The name of the file, in a folder that the user chooses.
 ONNX_FILE = "bilm.onnx"
 
-# Every current onnxruntime reads this version of the operators, in which axes are attributes.
+# Every current onnxruntime reads these versions. In later operators, axes are not attributes.
 _OPERATORS, _FORMAT = 12, 7
 
 

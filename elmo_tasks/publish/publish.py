@@ -43,9 +43,9 @@ _TRAINING = (
 
 class Published(NamedTuple):
     """
-    What `publish` wrote: files of `num_bytes` in all, with a vocabulary of `num_words`. `bilms` has
-    the known name and the fingerprint of each omitted biLM, by its name in the model; `kept` has
-    the names in the model of the biLMs whose weights were written.
+    What `publish` wrote: files of `num_bytes` in all, with a vocabulary of `num_words`. The weights
+    of the biLMs in `bilms` were left out: a key is the biLM's name in the model, a value its known
+    name and fingerprint. `kept` names the biLMs whose weights were written.
     """
 
     num_bytes: int
@@ -61,12 +61,12 @@ def publish(
     max_words: int | None = None,
 ) -> Published:
     """
-    Writes a trained model to a folder that is as small as it can be:
+    Writes a trained model to a small folder:
     - `config.json`, without the fields of the training;
     - `weights.safetensors`, in float16, without the weights of a biLM that has a name;
     - `vocabulary/`.
 
-    The doors of this package open the folder like an archive. A language model is written for
+    Whatever opens an archive in this package opens the folder, too. A language model is written for
     `LanguageModel.from_pretrained`: the biLM in float16 to `options.json` and `weights.hdf5`, and
     its softmax in 8 bits.
 
@@ -75,10 +75,9 @@ def publish(
     archive_file: The model (see `model_path`).
     bilm: The name under which others can get the biLM (see `bilm_files`), by default the name in
         the config of the model. The weights of a biLM without a name are written.
-    max_words: The number of words to keep, by default all. The first words of a vocabulary are
-        those of the training text, the most frequent first. The most frequent words of a file of
-        vectors follow. The model treats all further words as unknown. A language model keeps the
-        50,000 most frequent words by default.
+    max_words: The number of words to keep: those of the training text, the most frequent first,
+        then the most frequent ones of a file of vectors. The others count as unknown. By default,
+        a language model keeps the 50,000 most frequent words, and another model keeps all.
 
     # Raises
 
@@ -162,11 +161,11 @@ def _write_vocabulary(vocab: Vocabulary, folder: Path, num_words: int) -> None:
     """Writes the files of a vocabulary, cut to the first words."""
     vocab.save_to_files(str(folder))
     for path in folder.glob(".*"):
-        # AllenNLP's lock.
+        # AllenNLP leaves its lock file.
         path.unlink()
     words = folder / f"{_WORDS}.txt"
     if words.exists() and vocab.is_padded(_WORDS):
-        # The first line is the unknown word. A word may have a carriage return.
+        # The first line is the unknown word. Bytes are split, as a word may have a carriage return.
         lines = words.read_bytes().split(b"\n")[: num_words + 1]
         words.write_bytes(b"".join(line + b"\n" for line in lines))
 

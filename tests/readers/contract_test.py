@@ -105,7 +105,7 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     ("elmo_snli", pair(gold_label=None), ":1: there is no field gold_label; there are sentence1"),
     ("elmo_snli", pair(sentence1=["A"]), r":1: sentence1 must be text, not \['A'\]"),
     ("elmo_snli", pair(sentence2=" \u00a0"), ":1: the hypothesis is empty"),
-    ("elmo_snli", f"{pair()}\n\n{pair()[:20]}", ":3: no JSON: Unterminated string"),
+    ("elmo_snli", f"{pair()}\n\n{pair()[:20]}", ":3: not JSON: Unterminated string"),
     ("elmo_snli", f"[{'1' * 60}]", r":1: expected a JSON object, not '\[1{39}'$"),
     ("elmo_snli", f"{pair()}\n".encode() + b'{"x": "caf\xe9"}', ":2: not UTF-8: .*0xe9"),
     (CONLL, "-DOCSTART- -X-\n\n", ":1: there is no sentence"),
