@@ -123,16 +123,6 @@ class CorefReader(TextReader):
         )
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        pattern = re.compile(text)
-        if pattern.groups != 1:
-            raise re.error("it must have one group in brackets, which is the genre")
-    except re.error as error:
-        raise ConfigurationError(f"genre_pattern {text!r}: {error}") from error
-    return pattern
-
-
 def read_coref(
     file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
 ) -> Iterator[CorefDocument]:
@@ -163,6 +153,16 @@ def read_coref(
         raise ValueError(f"{file_path}:1: there is no document: expected {_EXAMPLE!r}")
 
 
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(text)
+        if pattern.groups != 1:
+            raise re.error("it must have exactly one group in brackets, which is the genre")
+    except re.error as error:
+        raise ConfigurationError(f"genre_pattern {text!r}: {error}") from error
+    return pattern
+
+
 class _Lines(NamedTuple):
     """The numbered lines of a document, the name in its first line, and that line's number."""
 
@@ -178,7 +178,7 @@ def _documents(file_path: str | os.PathLike) -> Iterator[_Lines]:
             match = _BEGIN.fullmatch(line.strip())
             with at_line(file_path, number):
                 if document is not None:
-                    raise ValueError(f"the document {document.name:.80} has no {_END!r} before")
+                    raise ValueError(f"document {document.name:.80} has no {_END!r} before this")
                 if match is None:
                     raise ValueError(f"expected {_EXAMPLE!r}, but got {line!r:.80}")
             document = _Lines(number, match[1], [])

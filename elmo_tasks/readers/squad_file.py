@@ -8,6 +8,9 @@ from allennlp.data import Token
 from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.text_files import read_lines
 
+# The names of JSON's types in errors.
+_NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
+
 
 class GoldAnswer(NamedTuple):
     """
@@ -115,9 +118,6 @@ def parse_squad(content: Any) -> Iterator[Question]:
                     is_impossible="is_impossible" in qa and _get(qa, "is_impossible", bool, path),
                     path=path,
                 )
-
-
-_NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
 
 
 def _get(parent: Any, key: str, kind: type, path: str) -> Any:

@@ -127,8 +127,9 @@ def read_srl(
 
     # Raises
 
-    `ValueError`, with file and line: There is no sentence or no predicate, the numbers of columns
-        or of predicates do not fit, or brackets are unbalanced or overlap.
+    `ValueError`, with file and line: There is no sentence or no predicate; a line has another
+        number of columns; a sentence has more or fewer columns of roles than predicates; or
+        brackets are unbalanced or overlap.
     """
     num_sentences = num_predicates = 0
     for record in read_records(file_path, "columns", columns):
