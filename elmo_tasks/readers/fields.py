@@ -44,9 +44,7 @@ class KnownLabelField(LabelField):
 
 
 class KnownLabelsField(MultiLabelField):
-    """
-    Any number of labels. A label that the training data lacks is an error, as in `KnownLabelField`.
-    """
+    """Any number of labels. A label that the training data lacks is an error, as for one label."""
 
     def __init__(self, labels: Sequence[str], namespace: str, origin: str) -> None:
         super().__init__(labels, label_namespace=namespace)

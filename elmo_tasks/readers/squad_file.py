@@ -13,10 +13,7 @@ _NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "
 
 
 class GoldAnswer(NamedTuple):
-    """
-    An answer to a question: its text, and the offset of its first character in the passage
-    (`answer_start`).
-    """
+    """An answer, and the offset of its first character in the passage (`answer_start`)."""
 
     text: str
     start: int

@@ -62,9 +62,7 @@ class DocumentField(TextField):
 
 
 def sentences_of(text: TextField) -> Sequence[list[Token]]:
-    """
-    Returns what a biLM reads one by one: the sentences of a document, or any other text as a whole.
-    """
+    """Returns what a biLM reads one by one: a document's sentences, or another text as a whole."""
     return text.sentences if isinstance(text, DocumentField) else [text.tokens]
 
 
