@@ -85,8 +85,8 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
 
 def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]:
     """
-    Yields the sentences of CoNLL-U, or of a file with the columns of the model's dataset reader, by
-    default with the words in the first one.
+    Yields the sentences of a file in CoNLL-U or in columns. The model's dataset reader names the
+    columns; if it names none, the words are in the first column.
     """
     if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(
