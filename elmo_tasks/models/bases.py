@@ -47,7 +47,7 @@ class Classifier(Model):
         return {"accuracy": accuracy, **self.text_embedder.mix_metrics()}
 
     def check_classes(self, classifier: FeedForward | Maxout) -> None:
-        """Raises AllenNLP's `ConfigurationError` unless each class has one output."""
+        """Raises AllenNLP's `ConfigurationError` unless `classifier` has one output per class."""
         check_dimensions_match(
             classifier.get_output_dim(),
             self.vocab.get_vocab_size(self.namespace),
