@@ -116,7 +116,7 @@ class ClassifyReader(TextReader):
         return Instance(fields)
 
     def labels_of(self, values: dict[str, Any]) -> str | list[str]:
-        """Returns the label or labels of a row. Raises `ValueError` if there is none."""
+        """Returns the label or labels of a row. Raises `ValueError` if the one label is missing."""
         value = values.get(self.label)
         if self.separator is not None:
             several = value if isinstance(value, list) else label_text(value).split(self.separator)

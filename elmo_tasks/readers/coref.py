@@ -128,8 +128,9 @@ def read_coref(
 ) -> Iterator[CorefDocument]:
     """
     Yields the documents of a file in the format of CoNLL-2012. A document begins with a line
-    `#begin document (NAME); part 000` and ends with a line `#end document`; between them, the
-    columns are read as `sentence_columns` says. The file is not held in memory.
+    `#begin document (NAME); part 000` and ends with a line `#end document`. Each token has a line
+    of columns, and an empty line ends a sentence (see `sentence_columns`). The file is not held in
+    memory.
 
     The column `coreference` has `(0` where a mention of cluster 0 begins, `0)` where it ends, `(0)`
     at a mention of one token, `|` between several of these, and `-` at all other tokens.
@@ -141,9 +142,9 @@ def read_coref(
 
     # Raises
 
-    `ValueError`, with file and line: A document does not begin or end, or is empty; a line has
-        another number of columns; or a mention is wrong: its bracket is unbalanced within its
-        sentence, or its cluster has it already.
+    `ValueError`, with file and line: A document lacks its first or last line, or is empty; a line
+        has another number of columns; the bracket of a mention is unbalanced within its sentence;
+        or a cluster has a mention twice.
     """
     found = False
     for document in _documents(file_path):

@@ -114,7 +114,8 @@ def read_srl(
 ) -> Iterator[SrlSentence]:
     """
     Yields the sentences of a file with semantic roles in columns, such as those of CoNLL-2012 and
-    CoNLL-2005. The file is read as `sentence_columns` says, and it is not held in memory.
+    CoNLL-2005. Each token has a line, and an empty line ends a sentence (see `sentence_columns`).
+    The file is not held in memory.
 
     The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
     and `)` behind the star ends it.
