@@ -34,7 +34,7 @@ def read_inputs(
 
     # Parameters
 
-    column: The column of a table with the texts; by default the name of the input, or `text`.
+    column: The column of a table with the texts; by default the input's name, or else `text`.
     header (default `True`): Whether the first row of a table has the names of its columns.
 
     # Raises
@@ -73,7 +73,7 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
     for record in lines:
         line = record.values["text"]
         try:
-            # Somebody's own predictor may expect the line end, which AllenNLP leaves in the line.
+            # A user's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
         except ValueError as error:
             raise ValueError(

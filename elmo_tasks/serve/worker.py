@@ -85,7 +85,7 @@ class Worker:
             self._task = None
 
     def _next_batch(self) -> list[_Waiting]:
-        """Takes the first input that waits, and further inputs of its model that fit beside it."""
+        """Takes the first waiting input, and further inputs of its model that fit in the batch."""
         batch: list[_Waiting] = []
         left: list[_Waiting] = []
         longest = 0

@@ -127,7 +127,7 @@ def use_elmo(doc: Doc) -> Doc:
 
     The component `elmo` calls this function. Call it yourself for a doc that comes from another
     process (`n_process`), from bytes or from a `DocBin` with user data: spaCy drops the hooks
-    there, and similarity is then spaCy's own: 1 for equal words in any sentences.
+    there, and its own similarity is 1 for equal words in any sentences.
 
     # Raises
 
