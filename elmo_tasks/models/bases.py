@@ -47,7 +47,7 @@ class Classifier(Model):
         return {"accuracy": accuracy, **self.text_embedder.mix_metrics()}
 
     def check_classes(self, classifier: FeedForward | Maxout) -> None:
-        """Raises AllenNLP's `ConfigurationError` unless there is an output for each class."""
+        """Raises AllenNLP's `ConfigurationError` unless `classifier` has one output per class."""
         check_dimensions_match(
             classifier.get_output_dim(),
             self.vocab.get_vocab_size(self.namespace),
@@ -57,7 +57,7 @@ class Classifier(Model):
 
 
 class Tagger(Model):
-    """The base class of the taggers: the names of the tags in the vocabulary."""
+    """The base class of the taggers: the names of their tags, and their metrics."""
 
     text_embedder: ElmoTextEmbedder
     tag_scores: torch.nn.Linear
@@ -68,13 +68,13 @@ class Tagger(Model):
         self.tag_names = [names[index] for index in range(len(names))]
 
     def names_of(self, tags: torch.Tensor, mask: torch.Tensor) -> list[list[str]]:
-        """Returns the names of the tags of each sentence, of shape (batch, length) with padding."""
+        """Returns the names of each sentence's tags. Tags and mask have shape (batch, length)."""
         return [
             [self.tag_names[tag] for tag in row[live].tolist()] for row, live in zip(tags, mask)
         ]
 
     def metrics_of(self, scores: dict[str, float]) -> dict[str, float]:
-        """Adds the mixes to the scores of spans. In training, leaves out those of single types."""
+        """Adds the metrics of the mixes. In training, keeps only the scores over all types."""
         if self.training:
             scores = {name: value for name, value in scores.items() if name.endswith("-overall")}
         return {**scores, **self.text_embedder.mix_metrics()}

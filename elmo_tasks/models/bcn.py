@@ -32,9 +32,9 @@ class Bcn(Classifier):
     integrator: Reads [X; X - C; X * C], where C is what each token finds by attention.
     classifier (`FeedForward` or `Maxout`): Computes the logits of the classes from the four pooled
         vectors.
-    output_place (default `'encoder'`): The layer that ELMo joins at the output place: `encoder`,
-        before the attention, or `integrator`, as in allennlp-models. It has no effect without ELMo
-        at the output.
+    output_place (default `'encoder'`): The layer whose output ELMo joins: `encoder`, before the
+        attention, or `integrator`, as in allennlp-models. It has no effect without ELMo at the
+        output place.
     dropout (default `0.2`): Applied to the inputs of `feedforward` and `classifier`.
     """
 
@@ -88,7 +88,7 @@ class Bcn(Classifier):
         (text,) = self.text_embedder(tokens)
         # Shape: (batch, length, encoder width)
         h = self.encoder(self.feedforward(self.dropout(text.x)), text.mask)
-        # Shape: (batch, length, x_dim), which includes ELMo if output_place is 'encoder'
+        # Shape: (batch, length, x_dim), where x_dim includes ELMo if output_place is 'encoder'
         x = self._extend("encoder", text, h)
         c = _attend(x, text.mask)
         # Shape: (batch, length, integrator width)
@@ -137,10 +137,10 @@ class Bcn(Classifier):
 
 def _attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    Computes, for each token, the mean of its sentence's tokens, weighted by the softmax of its
-    scores in A = X X^T: shape (batch, length, x_dim).
+    Computes C = softmax(A) X, where A = X X^T: for each token, a weighted mean of the tokens of its
+    sentence. Returns shape (batch, length, x_dim).
     """
-    # Zeros at padding would be the largest scores if those of the words are far below zero.
+    # Without `memory_efficient`, padding would score 0, which may be far above all tokens' scores.
     # Shape: (batch, length of the queries, length of the keys)
     scores = x.bmm(x.transpose(1, 2))
     attention = masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)

@@ -33,8 +33,8 @@ class Bidaf(Model):
     end_encoder: Reads the passage and the output of `start_encoder`. Its output scores the end.
     dropout (default `0.2`): Applied to the inputs and outputs of `encoder` and `residual_encoder`,
         and to the passage that the other two encoders read. All tokens of a text share one mask.
-    max_answer_tokens (default `17`): The longest answer to predict. Training uses longer answers
-        too.
+    max_answer_tokens (default `17`): The number of tokens in the longest answer to predict. Longer
+        answers are still used in training.
     """
 
     default_predictor = "elmo_squad"
@@ -181,7 +181,7 @@ def best_spans(
     """
     starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
     width = min(max_tokens, mask.size(1))
-    # Shape: (batch, length, width), the ends at each distance from a start
+    # Shape: (batch, length, width), the ends at 0 to width - 1 tokens from each start
     ends_from = pad(ends, (0, width - 1)).unfold(1, width, 1)
     is_inside = pad(mask, (0, width - 1)).unfold(1, width, 1)
     scores = (starts.unsqueeze(-1) + ends_from).masked_fill(

@@ -22,7 +22,7 @@ from elmo_tasks.modules.mention_spans import SpanRepresentation, candidate_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.fields import GENRES
 
-# The most tokens that are read at a time, padding included.
+# The most tokens that the biLM and the encoder read at a time, padding included.
 _MAX_TOKENS = 2**14
 
 # The most spans that are scored at a time to choose the mentions.
@@ -50,8 +50,8 @@ class CorefResolver(Model):
     spans_per_word (default `0.4`): How many spans are kept as mentions, per word of the document.
     max_antecedents (default `250`): How many of the mentions just before a mention can be its
         antecedent.
-    max_training_sentences (default `50`): The most sentences that are read of a document in
-        training: a random run of sentences.
+    max_training_sentences (default `50`): In training, the model reads only this many consecutive
+        sentences of a longer document, chosen at random.
     lexical_dropout (default `0.5`): Applied to the embeddings of words and characters, but not to
         ELMo.
     dropout (default `0.2`): Applied to the output of the encoder and to the embeddings of the
@@ -162,7 +162,7 @@ class CorefResolver(Model):
     def _encode(
         self, tokens: TextFieldTensors, runs: list[DocumentRun]
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yields x and h of the words of each run."""
+        """Yields, for each run, the vectors x of its words and the encoder's outputs h."""
         parts = map(self._embed, sentence_batches(tokens, runs, _MAX_TOKENS))
         x, h = (torch.cat(each) for each in zip(*parts))
         sizes = [sum(run.lengths) for run in runs]
@@ -181,7 +181,7 @@ class CorefResolver(Model):
     ) -> dict[str, Any]:
         candidates = candidate_spans(run.lengths, self.spans.max_width).to(x.device)
         num_spans = max(1, int(self.spans_per_word * len(x)))
-        # Memory holds the chosen mentions alone.
+        # Without gradients, memory need not hold the representations of all candidates.
         with torch.no_grad():
             scores = [self._score(self.spans(x, h, part)) for part in candidates.split(_MAX_SPANS)]
             spans = candidates[choose_spans(candidates, torch.cat(scores), num_spans)]

@@ -77,8 +77,8 @@ class CrfTagger(Tagger):
         # Returns
 
         `logits`, of shape (batch, length, tags), the input of the CRF; `mask` and `best_tags` (the
-        best path), both of shape (batch, length); `tokens`, if metadata is given; the
-        scalar `loss`, if tags are given: the negative log-likelihood, summed over the batch.
+        best path), both of shape (batch, length); `tokens`, if metadata is given; the scalar
+        `loss`, if tags are given: the negative log-likelihood, summed over the batch.
         """
         (text,) = self.text_embedder(tokens)
         h = text.x

@@ -88,7 +88,7 @@ class Esim(Classifier):
         texts = self.text_embedder(premise, hypothesis)
         masks = [text.mask for text in texts]
         # Shapes: (batch, premise length, a_dim) and (batch, hypothesis length, a_dim), where a_dim
-        # is the width of the encoder and of the ELMo at the output
+        # is the width of the encoder plus that of ELMo at the output place
         a, b = self._encode(texts)
         # Shape: (batch, premise length, hypothesis length)
         scores = self.attention(a, b)
@@ -118,8 +118,8 @@ class Esim(Classifier):
         masks: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
         """
-        Composes each text with what each token found in the other text, in the same shape. Returns
-        the mean and the maximum for each: shape (batch, 2 * width of the composer).
+        Composes each text with what its tokens found in the other text. `found` has the shapes of
+        `texts`. Returns the pooled vector of each text: shape (batch, 2 * width of the composer).
         """
         enhanced = [
             torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)
@@ -154,9 +154,10 @@ def _pool(v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    Computes the softmax over the last axis, whose tokens the mask, of shape (batch, length), marks.
+    Computes the softmax over the last axis. The mask, of shape (batch, length), is `False` at the
+    padding of this axis.
     """
-    # Zeros at padding would be the largest scores if those of the tokens are far below zero.
+    # Without `memory_efficient`, padding would score 0, which may be far above all tokens' scores.
     return masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)
 
 

@@ -22,7 +22,7 @@ class SoftmaxTagger(Tagger):
 
     # Parameters
 
-    encoder: ELMo joins its output at the output place.
+    encoder: Reads a sentence. ELMo joins its output at the output place.
     dropout (default `0.5`): Applied to the input of the encoder and to the vectors from which tags
         are scored. All tokens of a sentence share one mask.
     """
@@ -91,5 +91,5 @@ class SoftmaxTagger(Tagger):
         return {**output_dict, "tags": self.names_of(tags, mask), "probabilities": found}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """Returns the accuracy. A tag that the training data lacks counts as missed."""
+        """Returns the accuracy. A token whose tag the training data lacks counts as wrong."""
         return {"accuracy": self.accuracy.get_metric(reset), **self.text_embedder.mix_metrics()}

@@ -19,7 +19,7 @@ from elmo_tasks.readers.classify import SEVERAL
 # The most tokens, padding included, that the biLM and the encoder read at a time.
 _MAX_TOKENS = 2048
 
-# If texts may have several labels, a text gets all labels that are at least this probable.
+# A text that may have several labels gets all labels that are at least this probable.
 _THRESHOLD = 0.5
 
 
@@ -137,8 +137,8 @@ class TextClassifier(Classifier):
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns the accuracy, or for several labels precision, recall and F1 over all pairs of a
-        text and a label.
+        Returns the accuracy. If texts may have several labels, returns precision, recall and F1
+        over all pairs of a text and a label.
         """
         if not self.several:
             return super().get_metrics(reset)
@@ -166,6 +166,7 @@ class TextClassifier(Classifier):
     def _check_dimensions(self, text_dim: int) -> None:
         embedded = self.text_embedder.get_output_dim()
         check_input("encoder", self.encoder, embedded, "output of text_embedder")
+        # If instances have two texts, the feedforward reads four vectors of this width.
         if self.feedforward.get_input_dim() != 4 * text_dim:
             source = "3 * output of encoder, with the ELMo that joins it,"
             check_input("feedforward", self.feedforward, text_dim, source)

@@ -21,8 +21,8 @@ class CorefPredictor(TextPredictor):
 
     An answer has `document` (the text), `sentences` (their tokens) and `clusters` of two mentions
     or more. A mention has a span (see `Text.span`), the index of its `sentence`, an `antecedent`
-    (the index in the cluster of an earlier mention) and the antecedent's `probability`, both null
-    for the first mention. In text, an answer is the document and a line for each cluster.
+    (the index of an earlier mention in the cluster) and the antecedent's `probability`; both are
+    null for the first mention. In text, an answer is the document and a line for each cluster.
 
     Registered as a `Predictor` with name "elmo_coref".
     """

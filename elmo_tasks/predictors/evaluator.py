@@ -34,7 +34,7 @@ class ElmoEvaluator(SimpleEvaluator):
         predictions_output_file: str | PathLike | None = None,
     ) -> dict[str, Any]:
         kind = predictor_of(model)
-        # AllenNLP's annotations lack the defaults.
+        # AllenNLP's annotations do not allow `None`, the default of both.
         others: Any = (batch_weight_key, metrics_output_file)
         if predictions_output_file is None or kind is None or kind.task is None:
             return super().__call__(model, data_loader, *others, predictions_output_file)
@@ -45,6 +45,6 @@ class ElmoEvaluator(SimpleEvaluator):
         with open(predictions_output_file, "w", encoding="utf-8") as file:
             for group in lazy_groups_of(Tqdm.tqdm(instances, desc="predictions"), _GROUP):
                 file.writelines(map(predictor.dump_line, predictor.predict_batch_instance(group)))
-        # The second pass has counted the labelled instances again.
+        # The second pass has added the labelled instances to the model's metrics again.
         model.get_metrics(reset=True)
         return metrics

@@ -32,8 +32,8 @@ class Text(NamedTuple):
 def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> Text:
     """
     Returns the sentence of `{"sentence": "raw text"}`, `{"text": "raw text"}` or
-    `{"tokens": ["one", "word", "each"]}`. If there are both, the tokens count. Raises `ValueError`
-    if the input has another form or no word.
+    `{"tokens": ["one", "word", "each"]}`. If an input has text and tokens, only the tokens are
+    used. Raises `ValueError` if the input has another form or no word.
     """
     words = given_words(inputs)
     if words is None:
@@ -50,8 +50,8 @@ def sentence_input(inputs: Any, tokenize: Callable[[str], list[Token]]) -> Text:
 
 def given_words(inputs: Any) -> list[str] | None:
     """
-    Returns the words of `{"tokens": ["one", "word", "each"]}`, or `None` without tokens. Raises
-    `ValueError` if the tokens are no words.
+    Returns the words of `{"tokens": ["one", "word", "each"]}`, or `None` if the input has no
+    `tokens`. Raises `ValueError` if `tokens` is not a list of words.
     """
     if not isinstance(inputs, dict) or "tokens" not in inputs:
         return None
@@ -68,8 +68,8 @@ def are_words(value: object) -> bool:
 
 def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
     """
-    Raises `ValueError` unless the input has all names, each with text that has a word. The message
-    names the `alternative` that the caller takes.
+    Raises `ValueError` unless the input has all names, each with text that is not blank. The
+    message also names `alternative`, another form of input that the caller accepts.
     """
     if not isinstance(inputs, dict) or not all(isinstance(inputs.get(each), str) for each in names):
         expected = ", ".join(f'"{name}": "raw text"' for name in names)

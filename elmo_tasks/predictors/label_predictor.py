@@ -26,7 +26,7 @@ class LabelPredictor(TextPredictor):
     with its probability, and the tokens of each text.
     """
 
-    # The outputs of the model with the tokens of each text.
+    # The names of the model's outputs that have the tokens of each text.
     token_names: tuple[str, ...] = ("tokens",)
 
     def readable(self, answer: JsonDict) -> list[str]:
@@ -159,7 +159,7 @@ class ClassifyPredictor(LabelPredictor):
     def get_gradients(
         self, instances: list[Instance]
     ) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        # Attackers of AllenNLP change tokens, and the model reads the sentences in the metadata.
+        # AllenNLP's attackers change only the tokens, but the model also reads the metadata.
         for instance in instances:
             fields = [instance[name] for name in TEXT_FIELDS if name in instance.fields]
             texts = [[token.text for token in field] for field in fields]  # type: ignore
@@ -170,7 +170,7 @@ class ClassifyPredictor(LabelPredictor):
 
 
 def _cut(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
-    """Cuts words into as many as each sentence has. Fewer words become one sentence."""
+    """Cuts words into sentences as long as the given ones. Too few words become one sentence."""
     if len(words) < sum(map(len, sentences)):
         return [words]
     rest = iter(words)

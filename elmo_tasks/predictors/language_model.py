@@ -15,15 +15,15 @@ from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 @Predictor.register("elmo_language_model")
 class LanguageModelPredictor(TextPredictor):
     """
-    Predicts how likely the words of a sentence are, which is cut at its blanks as the training text
-    is. An answer has
+    Predicts how likely the words of a sentence are. A sentence is cut at its blanks, as the
+    training text is. An answer has
 
     - `tokens`, and `unknown`: for each token, whether it is missing from the vocabulary;
     - `forward_log_probs` and `backward_log_probs`: the log probability of each token given the
       tokens before it, and given the tokens after it;
     - `end_log_prob` and `begin_log_prob`: the log probability of the sentence's end in the forward
       direction, and of its beginning in the backward direction;
-    - `forward_perplexity` and `backward_perplexity`, with the end or the beginning.
+    - `forward_perplexity` and `backward_perplexity`, which include the end or the beginning.
 
     In text, an answer is both perplexities and the tokens.
 
@@ -54,6 +54,17 @@ class LanguageModelPredictor(TextPredictor):
         return list(map(_answer, self._language_model.score(sentences)))
 
 
+def softmax_of(model: ElmoLanguageModel) -> Softmax:
+    """Returns the softmax of a trained model, for scoring."""
+    # Word 0 is padding, for which the softmax has no class.
+    words = model.vocab.get_index_to_token_vocabulary("tokens")
+    return Softmax(
+        [words[index] for index in range(1, model.softmax.num_classes + 1)],
+        model.softmax.weight.detach(),
+        model.softmax.bias.detach().squeeze(1),
+    )
+
+
 def _answer(score: Score) -> JsonDict:
     perplexity = Perplexity()
     perplexity.add(score)
@@ -67,14 +78,3 @@ def _answer(score: Score) -> JsonDict:
         "begin_log_prob": score.begin,
         "backward_perplexity": perplexity.backward,
     }
-
-
-def softmax_of(model: ElmoLanguageModel) -> Softmax:
-    """Returns the softmax of a trained model, for scoring."""
-    # Word 0 is padding, for which the softmax has no class.
-    words = model.vocab.get_index_to_token_vocabulary("tokens")
-    return Softmax(
-        [words[index] for index in range(1, model.softmax.num_classes + 1)],
-        model.softmax.weight.detach(),
-        model.softmax.bias.detach().squeeze(1),
-    )

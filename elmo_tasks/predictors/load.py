@@ -26,7 +26,7 @@ class LoadedModel:
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor = predictor
-        # What a predictor of elmo_tasks reads.
+        # The texts of an input. A predictor from elsewhere does not name them.
         self._names: tuple[str, ...] = getattr(predictor, "input_names", ())
 
     def predict(self, inputs: Any = None, batch_size: int = 32, **texts: Any) -> Any:
@@ -79,7 +79,7 @@ def load(model: str | os.PathLike, cuda_device: int = -1) -> LoadedModel:
     # Parameters
 
     model: The name of a model of this package; the path or address of a `model.tar.gz`; the folder
-        of a training, or of `elmo-pack`; or a repository on the Hugging Face hub (see
+        of a training, or one that `elmo-pack` wrote; or a repository on the Hugging Face hub (see
         `model_path`).
     cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
 

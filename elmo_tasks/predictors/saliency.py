@@ -13,15 +13,15 @@ from elmo_tasks.modules.text_embedder import EmbeddedText
 
 def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
     """
-    Says how much each word matters for a model's answer: the gradient of the answer's loss times
-    all that the model knows of the word, [x_k; ELMo_k], as a share of all words of the text.
-    AllenNLP 2.10.1's `SimpleGradient` means the same, but multiplies the gradient of each word by
-    the vector of the first word.
+    Computes how much each word matters for a model's answer: the gradient of the answer's loss
+    times the word's vector [x_k; ELMo_k], as a share of the sum over all words of the text.
+    AllenNLP 2.10.1's `SimpleGradient` is meant to compute this, but multiplies the gradient of each
+    word by the vector of the first word.
 
     # Returns
 
-    `texts`: for each text of the input, its `field`, its `tokens` and their `weights`: for each
-    labelled instance, such as one for each tag, a list that sums to 1.
+    `texts`: for each text of the input, its `field`, its `tokens` and `weights`. The weights are a
+    list for each labelled instance, such as one for each tag. A list sums to 1.
     """
     instances = predictor.json_to_labeled_instances(inputs)
     fields = {name: f for name, f in instances[0].fields.items() if isinstance(f, TextField)}
@@ -34,7 +34,7 @@ def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
         keep = partial(_keep, vectors)
         with predictor.get_interpretable_layer().register_forward_hook(keep):
             gradients, _ = predictor.get_gradients([instance])
-        # AllenNLP numbers the texts from the last that the model embeds.
+        # AllenNLP numbers the texts backwards: 1 is the text that the model embeds last.
         for number, text, vector in zip(range(len(texts), 0, -1), texts, vectors, strict=True):
             slopes = abs((gradients[f"grad_input_{number}"] * vector)[0].sum(axis=-1))
             text["weights"].append((slopes / max(slopes.sum(), 1e-30)).tolist())
@@ -47,8 +47,8 @@ def _keep(vectors: list[numpy.ndarray], _: Any, __: Any, output: torch.Tensor) -
 
 class TokenVectors(torch.nn.Module):
     """
-    The layer that `allennlp.interpret` looks at: it returns what a task model knows of each token,
-    [x_k; ELMo_k], with the ELMo of both places. `Hotflip` asks it for the vectors of `words`.
+    The layer whose gradients `allennlp.interpret` reads. It returns a copy of each token's vector
+    [x_k; ELMo_k], with the ELMo of both places. Given ids, as by `Hotflip`, it applies `words`.
     """
 
     def __init__(self, words: TextFieldEmbedder) -> None:
@@ -61,7 +61,7 @@ class TokenVectors(torch.nn.Module):
 
 
 def passed_through(layer: torch.nn.Module, text: EmbeddedText, as_one: bool) -> EmbeddedText:
-    """Lets the vectors of a text pass through a layer; `as_one` row if they are of a document."""
+    """Applies a layer to a text's vectors. `as_one` makes one row of a document's sentences."""
     vectors = torch.cat([text.x, text.elmo], dim=-1)
     if as_one:
         vectors = vectors.masked_scatter(

@@ -14,8 +14,8 @@ from elmo_tasks.readers.fields import PredicateWords
 @Predictor.register("elmo_srl")
 class SrlPredictor(TextPredictor):
     """
-    Finds the predicates of a sentence and labels their semantic roles. `PredicateWords` finds the
-    predicates, unless the input gives their indices: `"predicates": [1, 5]`.
+    Finds the predicates of a sentence and labels their semantic roles. An input may give the
+    indices of the predicates: `"predicates": [1, 5]`. By default `PredicateWords` finds them.
 
     An answer has `sentence` (the text), `tokens` and `predicates`. A predicate has its `text`, its
     `index`, `tags` (one for each token) and `roles`. Each of the roles has a `role` (such as ARG0,

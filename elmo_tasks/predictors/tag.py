@@ -41,7 +41,7 @@ class TagPredictor(TextPredictor):
     def predictions_to_labeled_instances(
         self, instance: Instance, outputs: dict[str, Any]
     ) -> list[Instance]:
-        """Returns an instance for each token, in which the others have no tag."""
+        """Returns an instance for each token. The other tokens have O, which most models lack."""
         tags = outputs["tags"]
         labelled = [instance.duplicate() for _ in tags]
         for index, each in enumerate(labelled):

@@ -34,7 +34,7 @@ def read_inputs(
 
     # Parameters
 
-    column: The column of a table with the texts; by default the name of the input, or `text`.
+    column: The column of a table with the texts; by default the input's name, or else `text`.
     header (default `True`): Whether the first row of a table has the names of its columns.
 
     # Raises
@@ -73,7 +73,7 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
     for record in lines:
         line = record.values["text"]
         try:
-            # Somebody's own predictor may expect the line end, which AllenNLP leaves in the line.
+            # A user's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
         except ValueError as error:
             raise ValueError(
@@ -85,8 +85,8 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
 
 def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]:
     """
-    Yields the sentences of CoNLL-U, or of a file with the columns of the model's dataset reader, by
-    default with the words in the first one.
+    Yields the sentences of a file in CoNLL-U or in columns. The model's dataset reader names the
+    columns; if it names none, the words are in the first column.
     """
     if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(

@@ -48,11 +48,11 @@ class Task(NamedTuple):
 class TextPredictor(Predictor):
     """
     The base class of the predictors, which take JSON, plain text and tables (see `read_inputs`). An
-    answer begins with the further fields of its input, which the predictor does not read, such as
-    an id (see `with_fields`).
+    answer begins with the fields of its input that the predictor does not read, such as an id (see
+    `with_fields`).
 
-    An input is a sentence, which the tokenizer of the dataset reader cuts (see `sentence_input`),
-    unless a subclass has other `input_names` and its own `_json_to_instance`.
+    By default an input is a sentence, which the tokenizer of the dataset reader cuts (see
+    `sentence_input`). For other inputs, a subclass has `input_names` and `_json_to_instance`.
     """
 
     # The fields with the texts of an input.
@@ -61,8 +61,8 @@ class TextPredictor(Predictor):
     # Other fields that the predictor reads, in place of the texts or in addition.
     other_names: tuple[str, ...] = ("tokens",)
 
-    # What the page and error reports are told of the task. `elmo-tasks evaluate` writes an answer
-    # for each instance if there is one.
+    # What the page and the error reports need to know of the task. `elmo-tasks evaluate` writes an
+    # answer for each instance if this is not `None`.
     task: Task | None = None
 
     # The most tokens that the model reads at a time, padding included. A longer text is a batch of
@@ -87,6 +87,7 @@ class TextPredictor(Predictor):
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
         answers = self.answers(inputs)
         for answer in answers:
+            # Raises an error for an answer that is not finite.
             as_json(answer)
         return [
             with_fields(answer, self.further_fields(each)) for answer, each in zip(answers, inputs)
@@ -153,12 +154,6 @@ class TextPredictor(Predictor):
         return self._dataset_reader.text_to_instance(sentence.tokens)
 
 
-def _length(instance: Instance) -> int:
-    """Returns the number of tokens of the longest text."""
-    texts = (field for field in instance.fields.values() if isinstance(field, TextField))
-    return max(map(len, texts), default=1)
-
-
 def predictor_of(model: Model) -> type[TextPredictor] | None:
     """Returns the predictor of a task model, or `None` for another model."""
     name = getattr(model, "default_predictor", None)
@@ -189,3 +184,9 @@ def one_line(*parts: Any) -> str:
     """Returns texts and probabilities on one line, separated by tabs."""
     texts = [f"{part:.2f}" if isinstance(part, float) else str(part) for part in parts]
     return "\t".join(" ".join(text.split()) for text in texts)
+
+
+def _length(instance: Instance) -> int:
+    """Returns the number of tokens of the longest text."""
+    texts = (field for field in instance.fields.values() if isinstance(field, TextField))
+    return max(map(len, texts), default=1)

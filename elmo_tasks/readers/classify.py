@@ -69,12 +69,12 @@ class ClassifyReader(TextReader):
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_rows = num_empty = 0
         kind = kind_of(file_path)
-        # A line of text has no label.
+        # Plain text has no labels, so a file of unknown kind is read as JSON.
         records = read_records(file_path, "json" if kind == "text" else kind)
         for record in self.shard_iterable(records):
             values = record.values
             with at_line(file_path, record.line):
-                # A row of a table may have no text.
+                # An empty cell of a table may be `None`.
                 texts = [
                     "" if values.get(name, "") is None else text_of(values, name)
                     for name in self.texts
@@ -116,7 +116,7 @@ class ClassifyReader(TextReader):
         return Instance(fields)
 
     def labels_of(self, values: dict[str, Any]) -> str | list[str]:
-        """Returns the label or labels of a row. Raises `ValueError` if there is none."""
+        """Returns the label or labels of a row. Raises `ValueError` if the one label is missing."""
         value = values.get(self.label)
         if self.separator is not None:
             several = value if isinstance(value, list) else label_text(value).split(self.separator)

@@ -123,23 +123,14 @@ class CorefReader(TextReader):
         )
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        pattern = re.compile(text)
-        if pattern.groups != 1:
-            raise re.error("it must have one group in brackets, which is the genre")
-    except re.error as error:
-        raise ConfigurationError(f"genre_pattern {text!r}: {error}") from error
-    return pattern
-
-
 def read_coref(
     file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
 ) -> Iterator[CorefDocument]:
     """
     Yields the documents of a file in the format of CoNLL-2012. A document begins with a line
-    `#begin document (NAME); part 000` and ends with a line `#end document`; between them, the
-    columns are read as `sentence_columns` says. The file is not held in memory.
+    `#begin document (NAME); part 000` and ends with a line `#end document`. Each token has a line
+    of columns, and an empty line ends a sentence (see `sentence_columns`). The file is not held in
+    memory.
 
     The column `coreference` has `(0` where a mention of cluster 0 begins, `0)` where it ends, `(0)`
     at a mention of one token, `|` between several of these, and `-` at all other tokens.
@@ -151,9 +142,9 @@ def read_coref(
 
     # Raises
 
-    `ValueError`, with file and line: A document does not begin or end, or is empty; a line has
-        another number of columns; or a mention is wrong: its bracket is unbalanced within its
-        sentence, or its cluster has it already.
+    `ValueError`, with file and line: A document lacks its first or last line, or is empty; a line
+        has another number of columns; the bracket of a mention is unbalanced within its sentence;
+        or a cluster has a mention twice.
     """
     found = False
     for document in _documents(file_path):
@@ -161,6 +152,16 @@ def read_coref(
         yield _parsed(file_path, document, columns)
     if not found:
         raise ValueError(f"{file_path}:1: there is no document: expected {_EXAMPLE!r}")
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(text)
+        if pattern.groups != 1:
+            raise re.error("it must have exactly one group in brackets, which is the genre")
+    except re.error as error:
+        raise ConfigurationError(f"genre_pattern {text!r}: {error}") from error
+    return pattern
 
 
 class _Lines(NamedTuple):
@@ -178,7 +179,7 @@ def _documents(file_path: str | os.PathLike) -> Iterator[_Lines]:
             match = _BEGIN.fullmatch(line.strip())
             with at_line(file_path, number):
                 if document is not None:
-                    raise ValueError(f"the document {document.name:.80} has no {_END!r} before")
+                    raise ValueError(f"document {document.name:.80} has no {_END!r} before this")
                 if match is None:
                     raise ValueError(f"expected {_EXAMPLE!r}, but got {line!r:.80}")
             document = _Lines(number, match[1], [])

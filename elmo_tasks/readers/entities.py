@@ -77,7 +77,7 @@ def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str
 
 
 def has_ends(tags: Iterable[str]) -> bool:
-    """Returns whether the tags mark the ends of entities, as only BIOUL does."""
+    """Returns whether the tags mark the ends of entities, as only BIOUL and BIOES do."""
     return any(split_tag(tag)[0] in ("U", "L") for tag in set(tags))
 
 

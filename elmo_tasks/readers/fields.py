@@ -22,7 +22,7 @@ GENRES = "genre_labels"
 _PREDICATES = "predicate_labels"
 _OTHERS = "no_predicate_labels"
 
-# How many last letters decide about a word that the training data lacks.
+# The number of last letters that decide whether a word outside the training data is a predicate.
 _ENDING = 3
 
 
@@ -44,9 +44,7 @@ class KnownLabelField(LabelField):
 
 
 class KnownLabelsField(MultiLabelField):
-    """
-    Any number of labels. A label that the training data lacks is an error, as in `KnownLabelField`.
-    """
+    """Any number of labels. A label that the training data lacks is an error, as for one label."""
 
     def __init__(self, labels: Sequence[str], namespace: str, origin: str) -> None:
         super().__init__(labels, label_namespace=namespace)
@@ -121,16 +119,6 @@ class TagsField(SequenceLabelField):
         self._indexed_labels = [known.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
 
 
-def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origin: str) -> None:
-    known = vocab.get_token_to_index_vocabulary(namespace)
-    for label in labels:
-        if label not in known:
-            raise ValueError(
-                f"{origin}the model does not know the label {label!r}; it was trained on "
-                f"{listed(sorted(known))}"
-            )
-
-
 class PredicateField(IndexField):
     """
     The index of a predicate in its sentence: a tensor of shape (1,).
@@ -182,6 +170,16 @@ class PredicateWords:
         if word in self._predicates or word in self._others:
             return word in self._predicates
         return _ending(word) in self._endings
+
+
+def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origin: str) -> None:
+    known = vocab.get_token_to_index_vocabulary(namespace)
+    for label in labels:
+        if label not in known:
+            raise ValueError(
+                f"{origin}the model does not know the label {label!r}; it was trained on "
+                f"{listed(sorted(known))}"
+            )
 
 
 def _ending(word: str) -> str:

@@ -26,8 +26,8 @@ class FractionReader(DatasetReader):
 
     # Parameters
 
-    reader: The other reader. Its `max_instances` limits the data to choose from; that of this
-        reader limits the instances of the chosen data.
+    reader: The other reader. Its `max_instances` limits the items to choose from. The
+        `max_instances` of this reader limits the instances that are made of the chosen items.
     fraction: A number above 0 and at most 1. The number of chosen items is rounded, and at least 1.
     """
 

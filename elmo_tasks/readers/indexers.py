@@ -15,8 +15,8 @@ _MAX_WORDS = 200_000
 class CharIdsIndexer(TokenIndexer):
     """
     Gives the same char ids as AllenNLP's `elmo_characters`, but makes them only when a batch is
-    made. Until then, an indexed text is a list of words. With AllenNLP's indexer, it takes two
-    kilobytes a token.
+    made. Until then, an indexed text is a list of words. AllenNLP's indexer needs two kilobytes a
+    token instead.
 
     Registered as a `TokenIndexer` with name "elmo_char_ids".
     """
@@ -69,8 +69,8 @@ class CharIdsIndexer(TokenIndexer):
 class WordIdIndexer(SingleIdTokenIndexer):
     """
     AllenNLP's `single_id`, except that the word `@@PADDING@@`, the name of padding in a vocabulary,
-    gets the id of unknown words. With the id of padding, models would leave it out of the text. Our
-    readers use it wherever a config has a "single_id".
+    gets the id of unknown words. AllenNLP's indexer gives this word the id of padding, and models
+    skip padding. Our readers use this class wherever a config has a "single_id".
     """
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:
@@ -104,8 +104,8 @@ class KnownCaseTokenIndexer(WordIdIndexer):
     """
     Indexes words as AllenNLP's `single_id` does, except that a word outside the vocabulary gets the
     id of its lower case. It is meant for a vocabulary that has only the words of a vector file
-    (`only_include_pretrained_words`). Every word then has its own vector or the vector of its lower
-    case, as with the embedder `elmo_word_vectors`, even if the training text lacks the word.
+    (`only_include_pretrained_words`). Every word, even one that the training text lacks, then has
+    its own vector or the vector of its lower case, as with the embedder `elmo_word_vectors`.
 
     Registered as a `TokenIndexer` with name "elmo_known_case_id". It has the parameters of
     `SingleIdTokenIndexer`.

@@ -109,7 +109,7 @@ class SentencesReader(TextReader):
 
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
-    """Yields all instances of a file, even if this process is one of several."""
+    """Yields all instances of a file, not only the share of this process or worker."""
     # Only a copy of the reader is changed, because another read may be using the reader.
     reader = copy.copy(reader)
     reader._distributed_info = None

@@ -13,11 +13,11 @@ _MAX_STRINGS = 200_000
 
 def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
     """
-    Returns a pipeline with spaCy's own rules for a language, given by its code, and with
-    `with_sentences` its `sentencizer`. Raises `ConfigurationError` if spaCy has no rules for it.
+    Returns spaCy's blank pipeline for a language, given by its code. `with_sentences` adds the
+    `sentencizer`. Raises `ConfigurationError` if spaCy has no rules for the language.
 
-    Calls share a pipeline until it has seen 200,000 distinct tokens, so the memory of a long
-    process does not grow. Documents of the old pipeline stay valid.
+    Calls share a pipeline. When it has seen 200,000 distinct tokens, a new one takes its place, so
+    that the memory of a long process does not grow. Documents of the old pipeline stay valid.
     """
     pipeline = _pipeline(language, with_sentences)
     if len(pipeline.vocab.strings) > _MAX_STRINGS:
@@ -29,7 +29,7 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
 @cache
 def _pipeline(language: str, with_sentences: bool) -> Language:
     try:
-        # spaCy would import one of its own modules by this name, such as en.examples.
+        # Otherwise spaCy would import any of its modules that has this name, such as en.examples.
         if not re.fullmatch("[a-z]{2,3}", language):
             raise ImportError("a code has two or three letters")
         pipeline = spacy.blank(language)

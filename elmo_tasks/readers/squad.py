@@ -24,11 +24,11 @@ _MAX_NAMED = 10
 class SquadReader(TextReader):
     """
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
-    question are the first and the last token that overlap its answer; of several answers, the most
-    frequent one counts. Questions that version 2.0 marks as impossible are left out, and so are
-    answers that are not in the passage at their `answer_start`, with a warning, and questions
-    without any other answer. At the end, the reader logs how many questions were left out and why,
-    and how many answers are not whole tokens.
+    question are the first and the last token that overlap its answer. If it has several answers,
+    the most frequent one counts. Questions that version 2.0 marks as impossible are left out. An
+    answer that is not in the passage at its `answer_start` is left out with a warning. A question
+    without other answers is left out too. At the end, the reader logs how many questions were left
+    out and why, and how many answers are not whole tokens.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 

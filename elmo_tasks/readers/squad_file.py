@@ -8,12 +8,12 @@ from allennlp.data import Token
 from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.text_files import read_lines
 
+# The names of JSON's types in errors.
+_NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
+
 
 class GoldAnswer(NamedTuple):
-    """
-    An answer to a question: its text, and the offset of its first character in the passage
-    (`answer_start`).
-    """
+    """An answer, and the offset of its first character in the passage (`answer_start`)."""
 
     text: str
     start: int
@@ -115,9 +115,6 @@ def parse_squad(content: Any) -> Iterator[Question]:
                     is_impossible="is_impossible" in qa and _get(qa, "is_impossible", bool, path),
                     path=path,
                 )
-
-
-_NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
 
 
 def _get(parent: Any, key: str, kind: type, path: str) -> Any:

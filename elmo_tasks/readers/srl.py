@@ -114,7 +114,8 @@ def read_srl(
 ) -> Iterator[SrlSentence]:
     """
     Yields the sentences of a file with semantic roles in columns, such as those of CoNLL-2012 and
-    CoNLL-2005. The file is read as `sentence_columns` says, and it is not held in memory.
+    CoNLL-2005. Each token has a line, and an empty line ends a sentence (see `sentence_columns`).
+    The file is not held in memory.
 
     The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
     and `)` behind the star ends it.
@@ -127,8 +128,9 @@ def read_srl(
 
     # Raises
 
-    `ValueError`, with file and line: There is no sentence or no predicate, the numbers of columns
-        or of predicates do not fit, or brackets are unbalanced or overlap.
+    `ValueError`, with file and line: There is no sentence or no predicate; a line has another
+        number of columns; a sentence has more or fewer columns of roles than predicates; or
+        brackets are unbalanced or overlap.
     """
     num_sentences = num_predicates = 0
     for record in read_records(file_path, "columns", columns):

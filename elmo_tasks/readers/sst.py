@@ -21,6 +21,23 @@ CLASSES: dict[str, tuple[str | None, ...]] = {
     "2-class": ("negative", "negative", None, "positive", "positive"),
 }
 
+# A leaf, or the beginning or the end of a node that has children. Only the ASCII space separates:
+# some leaves of the treebank contain a no-break space.
+_PIECE = re.compile(r" *(?:\(([0-4])(?: +([^() ]+) *\)| *(?=\())|\))")
+
+# The escapes of the Penn Treebank. Slashes and stars have a backslash before them.
+_ESCAPES = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "``": '"',
+    "''": '"',
+    "`": "'",
+}
+
 
 class Node(NamedTuple):
     """A node of a tree: it has a label from 0 to 4 and covers `words[start:end]` of its tree."""
@@ -104,35 +121,6 @@ class SstReader(TextReader):
         return [node for node in tree.nodes if node.end - node.start >= self.min_phrase_tokens]
 
 
-def _numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
-    """Yields each line that is not blank, with its number."""
-    blank = True
-    for line_number, line in numbered_lines(file_path):
-        if line.strip(string.whitespace):
-            blank = False
-            yield line_number, line
-    if blank:
-        raise ValueError(f"{file_path}:1: the file is empty: expected a tree on every line")
-
-
-# A leaf, or the beginning or the end of a node that has children. Only the ASCII space separates:
-# some leaves of the treebank contain a no-break space.
-_PIECE = re.compile(r" *(?:\(([0-4])(?: +([^() ]+) *\)| *(?=\())|\))")
-
-# The escapes of the Penn Treebank. Slashes and stars have a backslash before them.
-_ESCAPES = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "``": '"',
-    "''": '"',
-    "`": "'",
-}
-
-
 def parse_tree(line: str) -> Tree:
     """
     Parses a tree such as `(3 (2 It) (4 (2 's) (4 good)))`. Raises `ValueError` with the column if
@@ -167,3 +155,14 @@ def parse_tree(line: str) -> Tree:
     if opened or not nodes:
         raise ValueError(f"the tree ends before {len(opened)} of its brackets are closed")
     return Tree(words, nodes)
+
+
+def _numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """Yields each line that is not blank, with its number."""
+    blank = True
+    for line_number, line in numbered_lines(file_path):
+        if line.strip(string.whitespace):
+            blank = False
+            yield line_number, line
+    if blank:
+        raise ValueError(f"{file_path}:1: the file is empty: expected a tree on every line")

@@ -21,8 +21,8 @@ from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 class TaggedSentence(NamedTuple):
     """
     A sentence of a file, with a word and a tag for each token. `line_number` is the line where it
-    begins. Tags are in BIO if the file has spans, with their offsets in characters. `is_in_rows`
-    says whether the file has a line for each token.
+    begins. If the file has spans in characters, the tags are in BIO. `is_in_rows` says whether the
+    file has a line for each token.
     """
 
     line_number: int
@@ -53,9 +53,9 @@ class TagReader(TextReader):
 
     column (default `'upos'`): What is learnt: a column of CoNLL-U or of `columns`, or a field in
         JSON.
-    spans (default `False`): Whether spans of tokens have labels. Tags are then learnt as BIOUL. A
-        file is read as BIOUL or BIOES if one of its tags marks an end, and otherwise by conlleval's
-        rules, which fit IOB1 and BIO.
+    spans (default `False`): Whether the tags mark spans of tokens, such as entities. Such tags are
+        converted to BIOUL. A file is read as BIOUL or BIOES if one of its tags marks an end, and
+        otherwise by conlleval's rules, which fit IOB1 and BIO.
     columns (default `['word', 'tag']`): Names of all columns of files in columns, among them
         `word`.
     token_indexers: By default word ids under the name `tokens`.
@@ -93,7 +93,7 @@ class TagReader(TextReader):
 
         # Parameters
 
-        columns (default `['word', 'pos', 'chunk', 'ner']`)
+        columns (default `['word', 'pos', 'chunk', 'ner']`): Names of all columns of the files.
         tag_column (default `'ner'`): The column with the tags to learn.
         token_indexers: By default word ids under the name `tokens`.
         tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
@@ -144,8 +144,8 @@ class TagReader(TextReader):
     def sentences(self, path: str | os.PathLike) -> Iterator[TaggedSentence]:
         """
         Yields the sentences of a file, which is read as a stream. Raises `ConfigurationError` if
-        there is no such column, and `ValueError` with file and line if a line cannot be read, or a
-        span does not begin and end with a token.
+        the file has no column `column`, and `ValueError` with file and line if a line cannot be
+        read, or a span does not begin and end with a token.
         """
         kind = self._kind or kind_of(path)
         if kind == "json":

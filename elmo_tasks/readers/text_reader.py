@@ -22,7 +22,7 @@ class TextReader(DatasetReader):
         )
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         for indexer in self.token_indexers.values():
-            # Configs name AllenNLP's `single_id`, to which the word `@@PADDING@@` is padding.
+            # Configs name AllenNLP's `single_id`, which takes the word `@@PADDING@@` for padding.
             if type(indexer) is SingleIdTokenIndexer:
                 indexer.__class__ = WordIdIndexer
 
@@ -52,8 +52,8 @@ def check_field(values: dict[str, Any], name: str) -> None:
 
 class DocumentField(TextField):
     """
-    The tokens of a document's sentences in one row, which a model divides into the sentences again.
-    So tensors have no padding between sentences.
+    All tokens of a document in one row, so that tensors have no padding between its sentences. A
+    model divides the row into the sentences again.
     """
 
     def __init__(self, sentences: Sequence[list[Token]]) -> None:
@@ -62,9 +62,7 @@ class DocumentField(TextField):
 
 
 def sentences_of(text: TextField) -> Sequence[list[Token]]:
-    """
-    Returns what a biLM reads one by one: the sentences of a document, or any other text as a whole.
-    """
+    """Returns what a biLM reads one by one: a document's sentences, or another text as a whole."""
     return text.sentences if isinstance(text, DocumentField) else [text.tokens]
 
 

@@ -28,7 +28,6 @@ from elmo_tasks.serve.worker import Predict, Worker, count_words
 
 STATIC = Path(__file__).parent / "static"
 
-
 # The message of an error may quote the input, and is cut to this many characters.
 _MAX_MESSAGE = 2000
 
@@ -42,7 +41,7 @@ class Limits(NamedTuple):
 
 
 class ServedModel:
-    """A model of the server and its name in addresses."""
+    """A model of the server, with its `name` in addresses such as `/predict/ner`."""
 
     def __init__(self, name: str, archive: Archive) -> None:
         self.name = name
@@ -72,8 +71,8 @@ def make_app(
     language: str = "en",
 ) -> Starlette:
     """
-    Makes the server's application: the page at `/`, its tabs' data, and the models. An error is
-    `{"error": "a sentence"}`.
+    Makes the server's application: the page at `/`, the data of its tabs, and the models. A failed
+    request is answered with `{"error": "a sentence"}`.
 
     # Parameters
 
@@ -81,7 +80,7 @@ def make_app(
     bilm: The name of the biLM on the page.
     host (default `'127.0.0.1'`): The name or address that the server listens on.
     language_model: The biLM with its softmax, for the tab "Words".
-    language (default `'en'`): spaCy's code of the language of raw text in the biLM's tabs.
+    language (default `'en'`): spaCy's code of the language. Its rules cut text in the biLM's tabs.
     """
     tokenize = ElmoSpacyTokenizer(language).tokenize
     tools = [
@@ -150,7 +149,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _gone(request: Request, error: Exception) -> Response:
-    # Nobody reads this. nginx logs 499 for a client that has gone.
+    # Nobody reads this response. Its status is the one that nginx logs for a client that has gone.
     return Response(status_code=499)
 
 
@@ -167,7 +166,7 @@ def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
 
 
 class Answering:
-    """Answers requests by one `Worker`, within the limits of the server."""
+    """Answers requests with one `Worker`, within the limits of the server."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -22,11 +22,11 @@ _HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d*)?", re.IGNORECASE)
 
 class OwnPageOnly:
     """
-    Middleware that keeps pages of other sites out. It refuses with 403 a request whose `Host` is
-    not a name of the server, or whose `Origin` is another site, and sets the headers of all
-    answers. The names of the server are `host`, on which it listens, and all IP addresses and
-    `localhost`, which cannot be the host of another site's page. Starlette's
-    `TrustedHostMiddleware` needs a list of all addresses, and knows none of IPv6.
+    Middleware that keeps pages of other sites out. It sets the headers of all answers. It refuses
+    with 403 a request whose `Origin` is another site, or whose `Host` is not a name of this server:
+    `host`, on which it listens, `localhost`, or any IP address. A page of another site has that
+    site's name as `Host`, even if the name leads to this machine. Starlette's
+    `TrustedHostMiddleware` needs a list of all addresses, and accepts none of IPv6.
     """
 
     def __init__(self, app: ASGIApp, host: str) -> None:

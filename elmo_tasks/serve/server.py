@@ -54,7 +54,7 @@ def make_server(app: ASGIApp, limits: Limits = Limits()) -> uvicorn.Server:
         log_level="warning",
         access_log=False,
         server_header=False,
-        # Above this, uvicorn refuses connections itself, idle ones included.
+        # uvicorn refuses connections above this number, which includes idle ones.
         limit_concurrency=2 * limits.max_requests,
         # The seconds that a stopping server has to answer the requests that it already has.
         timeout_graceful_shutdown=3,

@@ -16,12 +16,16 @@ from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.inputs import check_texts, sentence_input
 from elmo_tasks.predictors.text_predictor import Task
 
+# The most tokens of a sentence in the tabs "Layers" and "Words".
 _MAX_LAYER_TOKENS = 100
 _MAX_WORD_TOKENS = 50
+
+# The numbers of likelier words and of similar words in an answer.
 _LIKELIER = 5
+_NUM_SIMILAR = 8
+
 # The most occurrences to compare. The matrix of cosines grows with the square of this number.
 _MAX_OCCURRENCES = 100
-_NUM_SIMILAR = 8
 
 LAYERS = Task(
     "layers",
@@ -38,7 +42,7 @@ LAYERS = Task(
 WORDS = Task(
     "words",
     "Words",
-    "Says how likely each word is after the words before it, and before the words after it.",
+    "Says how likely each word is, given the words before it, and given the words after it.",
     (
         {"sentence": "The boat left the bank."},
         {"sentence": "The keys to the cabinet is on the table."},
@@ -100,10 +104,10 @@ def layer_cosines(
 
 def word_bits(model: LanguageModel, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
-    Returns the `tokens` of a sentence (see `sentence_input`) of at most 50 tokens, `known` (whether
-    each is a word of the softmax), `forward` and `backward` (the bits of each), and `likely`: the
-    five most probable words in the place of each with their probabilities, for `forward`,
-    `backward` and `both`.
+    Computes how likely the words of a sentence are (see `sentence_input`), of at most 50 tokens.
+    Returns `tokens`; `known`, whether each is a word of the softmax; `forward` and `backward`, the
+    bits of each (-log2 of its probability); and `likely`, the five most probable words in the place
+    of each with their probabilities, by `forward`, `backward` and `both`.
     """
     words = _words_of(inputs, _MAX_WORD_TOKENS, tokenize)
     [score] = model.score([words])
@@ -115,22 +119,6 @@ def word_bits(model: LanguageModel, tokenize: Tokenize, inputs: Any) -> dict[str
         "backward": _bits(score.backward),
         "likely": [model.fill(words, index, num_likely) for index in range(len(words))],
     }
-
-
-def _bits(log_probs: numpy.ndarray) -> list[float]:
-    return rounded(torch.as_tensor(log_probs).double() / -math.log(2))
-
-
-def rounded(values: torch.Tensor) -> list:
-    """Returns the values as nested lists, rounded to the digits that a page shows."""
-    return torch.round(values.double(), decimals=4).tolist()
-
-
-def _words_of(inputs: Any, max_tokens: int, tokenize: Tokenize) -> list[str]:
-    words = [token.ensure_text() for token in sentence_input(inputs, tokenize).tokens]
-    if len(words) > max_tokens:
-        raise ValueError(f"the sentence must have at most {max_tokens} tokens, not {len(words)}")
-    return words
 
 
 def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
@@ -161,7 +149,7 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
     shown = found[:_MAX_OCCURRENCES]
     # Shape: (layers, occurrences, dim)
     vectors = _vectors(sentence_layers, shown)
-    # Vowel signs, as in Hindi, are no letters to `isalpha`.
+    # A word has a letter, but not only letters: `isalpha` is false for the vowel signs of Hindi.
     words = {other.lower() for each in sentences for other in each if any(map(str.isalpha, other))}
     others = sorted(words - {word.lower()})
     similar = similar_words(sentence_layers.bilm, word, others, _NUM_SIMILAR)
@@ -186,3 +174,19 @@ def _vectors(sentence_layers: SentenceLayers, occurrences: list[Occurrence]) -> 
     computed = dict(zip(lines, sentence_layers(lines.values())))
     vectors = [computed[id(each.words)][:, each.position].clone() for each in occurrences]
     return normalize(torch.stack(vectors, dim=1), dim=-1)
+
+
+def _bits(log_probs: numpy.ndarray) -> list[float]:
+    return rounded(torch.as_tensor(log_probs).double() / -math.log(2))
+
+
+def rounded(values: torch.Tensor) -> list:
+    """Returns the values as nested lists, rounded to the digits that a page shows."""
+    return torch.round(values.double(), decimals=4).tolist()
+
+
+def _words_of(inputs: Any, max_tokens: int, tokenize: Tokenize) -> list[str]:
+    words = [token.ensure_text() for token in sentence_input(inputs, tokenize).tokens]
+    if len(words) > max_tokens:
+        raise ValueError(f"the sentence must have at most {max_tokens} tokens, not {len(words)}")
+    return words

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+# Returns the answer to each input in JSON.
 Predict = Callable[[list[Any]], list[Any]]
 
-# The most inputs of a batch, and its most words, padding included. A longer input is a batch of its
+# The most inputs and the most words of a batch, padding included. A longer input is a batch of its
 # own.
 _MAX_INPUTS = 32
 _MAX_WORDS = 4096
@@ -34,8 +35,8 @@ class _Waiting(NamedTuple):
 
 class Worker:
     """
-    One thread that computes for all models, because all models share the cores. While it computes,
-    the inputs of at most `max_requests` requests wait, and those of one model make the next batch.
+    One thread that computes for all models, because all models share the cores. At most
+    `max_requests` requests wait for answers. The waiting inputs of one model make the next batch.
     """
 
     def __init__(self, max_requests: int) -> None:
@@ -84,7 +85,7 @@ class Worker:
             self._task = None
 
     def _next_batch(self) -> list[_Waiting]:
-        """Takes the first input that waits, and further inputs of its model that fit beside it."""
+        """Takes the first waiting input, and further inputs of its model that fit in the batch."""
         batch: list[_Waiting] = []
         left: list[_Waiting] = []
         longest = 0

@@ -1,4 +1,4 @@
-"""Components that answer with a trained model; a doc without sentence ends is one sentence."""
+"""Components that use a trained model. A doc without sentence boundaries is one sentence."""
 
 from itertools import groupby
 
@@ -134,8 +134,7 @@ class SentimentComponent(ModelPipe):
 @Language.factory("elmo_textcat", assigns=["doc.cats"])
 class TextcatComponent(SentimentComponent):
     """
-    Adds to `doc.cats` the probability of each label of your own model, as `SentimentComponent`
-    does.
+    Adds to `doc.cats` the probability of each label of your own model.
 
     Registered as a factory with the name "elmo_textcat": a `ModelPipe` with an `elmo_classifier` of
     one text.

@@ -12,6 +12,10 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.spacy.pipes import BatchedPipe, of_docs
 
+_Text = Union[Doc, Span, Token]
+
+Doc.set_extension("elmo", default=None, force=True)
+
 
 @Language.factory(
     "elmo",
@@ -72,8 +76,8 @@ class ElmoComponent(BatchedPipe):
             arrays[sentence.doc][sentence.indices] = elmo.numpy()
         for doc, array in zip(docs, arrays):
             doc._.elmo = array
-            # spaCy passes a doc's tensor between processes, but no hooks. If a doc already has a
-            # tensor, a `tok2vec` set it for later components.
+            # spaCy passes a doc's tensor between processes, but not its hooks. If a doc already has
+            # a tensor, a `tok2vec` set it for later components.
             if not doc.tensor.size:
                 doc.tensor = array
             use_elmo(doc)
@@ -115,11 +119,6 @@ def encoder_from_bytes(data: bytes, device: str) -> ElmoEncoder:
         return ElmoEncoder.from_pretrained(folder, device=device)
 
 
-Doc.set_extension("elmo", default=None, force=True)
-
-_Text = Union[Doc, Span, Token]
-
-
 def use_elmo(doc: Doc) -> Doc:
     """
     Makes `vector`, `has_vector` and `similarity` of a doc, its spans and its tokens use
@@ -128,11 +127,11 @@ def use_elmo(doc: Doc) -> Doc:
 
     The component `elmo` calls this function. Call it yourself for a doc that comes from another
     process (`n_process`), from bytes or from a `DocBin` with user data: spaCy drops the hooks
-    there, and similarity is then spaCy's own: 1 for equal words in any sentences.
+    there, and its own similarity is 1 for equal words in any sentences.
 
     # Raises
 
-    `ValueError`: When a vector is used: the doc does not have one vector for each token.
+    `ValueError`: Later, when a vector is used: the doc does not have one vector for each token.
     """
     doc.user_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)
     doc.user_span_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)

@@ -31,9 +31,9 @@ _ARCHIVE = "model.tar.gz"
 @contextmanager
 def threads_of_this_process() -> Iterator[None]:
     """
-    Makes PyTorch use one thread within the context if this is a worker process, such as one of
-    `nlp.pipe` with `n_process`. With more threads, a forked process would wait for ever for its
-    parent's threads.
+    Makes PyTorch use one thread within the context if this is a worker process, such as those that
+    `nlp.pipe` starts with `n_process`. With more threads, a forked process would wait for ever for
+    threads that only its parent has.
     """
     if multiprocessing.parent_process() is None:
         yield

@@ -30,10 +30,10 @@ def tok2vec(
     store: str | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """
-    Makes a tok2vec layer of ELMo for spaCy's trainable components. The mix of a frozen biLM's
-    layers is ELMo_k (Peters et al. 2018, equation 1). Word vectors x_k, if any, are concatenated
-    with it: [x_k; ELMo_k] (section 3.3). Dropout and a maxout layer with layer norm follow. All but
-    the biLM is trained. `training.dropout` of spaCy's config sets the dropout.
+    Makes a tok2vec layer of ELMo for spaCy's trainable components. It mixes the layers of a frozen
+    biLM into ELMo_k (Peters et al. 2018, equation 1). With `words`, a token's vector is [x_k;
+    ELMo_k] (section 3.3). Dropout and a maxout layer with layer norm follow. Everything but the
+    biLM is trained. `training.dropout` in spaCy's config is the probability of dropout.
 
     A sentence is one input of the biLM. A doc without sentence boundaries is one sentence. The
     layers of white space tokens are all zeros.

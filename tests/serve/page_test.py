@@ -260,7 +260,7 @@ def test_mentions_are_marked_within_each_other_with_their_cluster(page: Any) -> 
 def test_document_without_clusters_says_so(page: Any) -> None:
     panel = find(page, {"document": "Yes.", "clusters": []})
 
-    assert panel.get_by_text("No two mentions refer to the same.").is_visible()
+    assert panel.get_by_text("No two mentions refer to the same thing.").is_visible()
 
 
 # An Arabic sentence with an English verb, which spaCy's English model finds.

@@ -1,12 +1,12 @@
 // The page of `elmo-tasks serve`: a tab for each model, and tabs for ELMo itself.
 //
-// The server says at /models which tabs there are, as each predictor declares in its `task`. The
-// function in `show` that draws an answer has the name that is its `drawing`.
+// The server lists the tabs at /models, as the predictors declare them in `task`. The `drawing` of a
+// tab is the name of the function in `show` that draws its answers.
 'use strict';
 
 // ---------------------------------------------------------------- elements
 
-// Elements with texts of users, which may run from right to left, as their first letter says.
+// Elements with texts of users. The first letter says whether a text runs from right to left.
 const withTexts = ['button', 'input', 'ol', 'p', 'strong', 'td', 'textarea', 'th', 'ul'];
 
 // Makes an element. Texts are set as text, never as HTML, because they come from users.
@@ -22,7 +22,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Whether an element, or words, run from right to left.
+// Whether an element runs from right to left, and the direction of words.
 const isLeftward = (element) => element.matches(':dir(rtl)');
 const directionOf = (words) => (isLeftward(make('p', {}, words.join(' '))) ? 'rtl' : 'ltr');
 
@@ -79,7 +79,7 @@ function rove(elements) {
 
 // A group of words of which one is chosen. Calls `choose` with the index of a word.
 function wordButtons(words, choose) {
-  // Not <button>, after which a line may break before a comma.
+  // Not <button>: a line may break between a button and the comma after it.
   const buttons = words.map((word, index) => make('span', {
     role: 'button', class: 'token', 'aria-pressed': 'false',
     onclick: () => {
@@ -96,7 +96,7 @@ function wordButtons(words, choose) {
   return buttons;
 }
 
-// What the names of some types mean. A prefix, such as R- of R-ARG0, has a meaning of its own.
+// Explains the names of types. A prefix, such as R- of R-ARG0, has a meaning of its own.
 function legend(names, meanings) {
   const parts = names.flatMap((name) => (name in meanings ? [name] : name.split(/(?<=^[A-Z]-)/)));
   const known = [...new Set(parts)].filter((name) => name in meanings);
@@ -197,8 +197,8 @@ const show = {
       skip(answer.tokens.length);
       return [predicate.text, ...cells];
     });
-    const roles = table('The roles of each predicate, the stronger the more confident', ['', ...answer.tokens], rows, { dir: directionOf(answer.tokens) });
-    // The keys scroll it where it is wider than the page.
+    const roles = table('The roles of each predicate: the stronger the colour, the more confident', ['', ...answer.tokens], rows, { dir: directionOf(answer.tokens) });
+    // The arrow keys scroll the focused table if it is wider than the page.
     roles.tabIndex = 0;
     roles.setAttribute('role', 'group');
     roles.setAttribute('aria-label', 'The roles of each predicate');
@@ -206,7 +206,7 @@ const show = {
   },
 
   coreference(answer) {
-    if (!answer.clusters.length) return [make('p', {}, 'No two mentions refer to the same.')];
+    if (!answer.clusters.length) return [make('p', {}, 'No two mentions refer to the same thing.')];
     const points = Array.from(answer.document);
     // A mention comes before those within it. No two mentions cross.
     const mentions = answer.clusters.flatMap((cluster, index) => cluster.map((mention) => ({ ...mention, index })))
@@ -249,7 +249,7 @@ const show = {
 
   words(answer) {
     const box = make('div', { 'aria-live': 'polite' });
-    // A word of 20 bits or more has a whole bar.
+    // Words of 20 bits or more have the strongest colour.
     const bits = (way, index) => make('td', { class: 'number warm', '--weight': Math.min(answer[way][index] / 20, 1) }, shown(answer[way][index], 1));
     const buttons = wordButtons(answer.tokens, (chosen) => {
       const ways = { forward: 'By the words before', backward: 'By the words after', both: 'By both' };
@@ -259,7 +259,7 @@ const show = {
     const rows = answer.tokens.map((word, index) => [buttons[index], bits('forward', index), bits('backward', index), answer.known[index] ? '' : 'unknown']);
     buttons[Math.min(1, buttons.length - 1)].click();
     return [
-      table('Bits of each word: the more, the less expected. Choose a word to see what was', ['word', 'given those before', 'given those after', ''], rows),
+      table('Bits of each word: the more, the less likely. Choose a word to see likelier ones', ['word', 'given those before', 'given those after', ''], rows),
       box,
     ];
   },
@@ -338,7 +338,7 @@ function mixes(models) {
 
 // ---------------------------------------------------------------- forms
 
-// What a shell needs to ask the same.
+// The command that sends the same input from a shell.
 function curl(path, input) {
   const quoted = JSON.stringify(input).replaceAll("'", "'\\''");
   return `curl '${location.origin}${path}' -H 'Content-Type: application/json' -d '${quoted}'`;
@@ -380,7 +380,7 @@ function mattering(about, input, answer) {
   return box;
 }
 
-// What a visitor does not need: the model, and how a program asks the same.
+// Details that most visitors do not need: the model, and the command that sends the same input.
 function behind(about, path, input, milliseconds) {
   const line = curl(path, input);
   const copy = make('button', { type: 'button', class: 'copy', onclick: async () => {
@@ -455,7 +455,7 @@ function form(about, path) {
   return { content, begin: () => { if (about.examples.length) choose(about.examples[0]); } };
 }
 
-// The last field tells the examples of a task apart, but texts are told by their word.
+// The field in which the examples of a task differ.
 function exampleName(example) {
   return example.word || example.question || example.hypothesis || example.sentence || example.document;
 }
