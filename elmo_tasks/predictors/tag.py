@@ -41,11 +41,12 @@ class TagPredictor(TextPredictor):
     def predictions_to_labeled_instances(
         self, instance: Instance, outputs: dict[str, Any]
     ) -> list[Instance]:
-        """Returns an instance for each token. The other tokens have O, which most models lack."""
+        """Returns an instance for each token, in which the other tokens are unlabelled."""
         tags = outputs["tags"]
         labelled = [instance.duplicate() for _ in tags]
         for index, each in enumerate(labelled):
-            one = [tag if index == other else "O" for other, tag in enumerate(tags)]
+            # A model knows no empty tag.
+            one = [tag if index == other else "" for other, tag in enumerate(tags)]
             each.add_field("tags", TagsField(one, each["tokens"]), self._model.vocab)
         return labelled
 

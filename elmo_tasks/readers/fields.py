@@ -82,23 +82,23 @@ class TagsField(SequenceLabelField):
     scheme: `BIO` or `BIOUL` for tags of spans. A vocabulary then has all tags of the scheme for
         each type that occurs, such as I-PER, even if no entity of the training data has three
         tokens. Without a scheme, any tag may follow any other.
-    origin: The file and the line of the first tag. With it, a tag that the vocabulary lacks is an
-        error with file and line. By default such a tag is `UNKNOWN_LABEL`, because data for
+    origins: The file and the line of each tag, with which an error begins. With them, a tag that
+        the vocabulary lacks is an error. By default such a tag is `UNKNOWN_LABEL`, because data for
         validation may have rare tags or roles that the training data lacks.
     """
 
-    __slots__ = ["scheme", "origin"]
+    __slots__ = ["scheme", "origins"]
 
     def __init__(
         self,
         tags: list[str],
         tokens: TextField,
         scheme: str | None = None,
-        origin: tuple[str, int] | None = None,
+        origins: Sequence[str] | None = None,
     ) -> None:
         super().__init__(tags, tokens)
         self.scheme = scheme
-        self.origin = origin
+        self.origins = origins
 
     def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
         if self.scheme is None:
@@ -111,10 +111,9 @@ class TagsField(SequenceLabelField):
                 counts[tag_of(each, type_)] += 1
 
     def index(self, vocab: Vocabulary) -> None:
-        if self.origin is not None:
-            file, first = self.origin
-            for line, tag in enumerate(self.labels, start=first):
-                _check_known(vocab, self._label_namespace, [tag], f"{file}:{line}: ")
+        if self.origins is not None:
+            for tag, origin in zip(self.labels, self.origins, strict=True):
+                _check_known(vocab, self._label_namespace, [tag], origin)
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
         self._indexed_labels = [known.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
 

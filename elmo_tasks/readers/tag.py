@@ -20,15 +20,13 @@ from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 class TaggedSentence(NamedTuple):
     """
-    A sentence of a file, with a word and a tag for each token. `line_number` is the line where it
-    begins. If the file has spans in characters, the tags are in BIO. `is_in_rows` says whether the
-    file has a line for each token.
+    A sentence of a file: the line, the word and the tag of each token. If the file has spans in
+    characters, the tags are in BIO.
     """
 
-    line_number: int
+    lines: Sequence[int]
     words: list[str]
     tags: list[str]
-    is_in_rows: bool = True
 
 
 @DatasetReader.register("elmo_tag")
@@ -114,19 +112,19 @@ class TagReader(TextReader):
             tags = sentence.tags
             if self.spans:
                 tags = _as_bioul(file_path, sentence, "BIOUL" if ends else None)
-            origin = (str(file_path), sentence.line_number)
-            yield self.text_to_instance(list(map(Token, sentence.words)), tags, origin)
+            origins = [f"{file_path}:{line}: " for line in sentence.lines]
+            yield self.text_to_instance(list(map(Token, sentence.words)), tags, origins)
 
     def text_to_instance(
         self,
         tokens: Sequence[Token],
         tags: list[str] | None = None,
-        origin: tuple[str, int] = ("the text", 1),
+        origins: Sequence[str] | None = None,
     ) -> Instance:
         """
         Makes an instance of at least one token. `tags`, if given, has a tag for each token; the
-        tags of spans must be in BIOUL. `origin` is the file and the line of the sentence, for
-        errors.
+        tags of spans must be in BIOUL. `origins` are the beginnings of error messages: the file and
+        the line of each tag.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")
@@ -136,7 +134,7 @@ class TagReader(TextReader):
             "metadata": MetadataField({"tokens": [token.text for token in tokens]}),
         }
         if tags is not None and self.spans:
-            fields["tags"] = TagsField(tags, text, "BIOUL", origin)
+            fields["tags"] = TagsField(tags, text, "BIOUL", origins or [""] * len(tags))
         elif tags is not None:
             fields["tags"] = TagsField(tags, text)
         return Instance(fields)
@@ -152,7 +150,7 @@ class TagReader(TextReader):
             for record in read_records(path):
                 with at_line(path, record.line):
                     words, tags = _of_json(record.values, self.column, self.tokenizer.tokenize)
-                yield TaggedSentence(record.line, words, tags, is_in_rows=False)
+                yield TaggedSentence([record.line] * len(words), words, tags)
             return
         word = "form" if kind == "conllu" else "word"
         if kind != "conllu":
@@ -162,7 +160,8 @@ class TagReader(TextReader):
             nearest = nearest_or_all(self.column, CONLLU)
             raise ConfigurationError(f"CoNLL-U has no column {self.column}{nearest}")
         for record in read_records(path, kind, self.columns):
-            yield TaggedSentence(record.line, record.values[word], record.values[self.column])
+            words, tags = record.values[word], record.values[self.column]
+            yield TaggedSentence(range(record.line, record.line + len(words)), words, tags)
 
 
 def _as_bioul(
@@ -171,8 +170,7 @@ def _as_bioul(
     try:
         entities = read_entities(sentence.tags, scheme)
     except TagError as error:
-        line = sentence.line_number + (error.index if sentence.is_in_rows else 0)
-        raise ValueError(f"{file_path}:{line}: {error}") from error
+        raise ValueError(f"{file_path}:{sentence.lines[error.index]}: {error}") from error
     return write_tags(entities, len(sentence.words), "BIOUL")
 
 

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from allennlp.models import load_archive
 
 from elmo_tasks.analysis.errors.compare_answers import read_cases
@@ -20,6 +21,21 @@ def test_a_model_of_spans_is_one_of_entities(tmp_path: Path) -> None:
 
     assert answer["sentence"] == "Marta left."
     assert all(entity["type"] == "NAME" for entity in answer["entities"])
+
+
+def test_an_explanation_is_of_one_token_even_if_the_model_has_the_tag_o(tmp_path: Path) -> None:
+    chunks = task_predictor(tmp_path, "tag", change="{ column: 'misc' }")
+    assert "O" in chunks._model.vocab.get_token_to_index_vocabulary("labels")
+    instance = chunks._json_to_instance({"text": "Marta left."})
+    outputs = {"tags": ["O", "O", "O"]}
+
+    labelled = chunks.predictions_to_labeled_instances(instance, outputs)
+
+    indices = []
+    for each in labelled:
+        each["tags"].index(chunks._model.vocab)
+        indices.append(each["tags"].as_tensor(each["tags"].get_padding_lengths()))
+    assert (torch.stack(indices) >= 0).equal(torch.eye(3).bool())
 
 
 def test_errors_are_shown_for_each_tag(tmp_path: Path) -> None:

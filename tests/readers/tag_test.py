@@ -113,6 +113,21 @@ def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(tmp_
         batch.index_instances(vocab)
 
 
+def test_an_unknown_type_in_json_is_reported_with_the_line_of_its_text(tmp_path: Path) -> None:
+    reader = TagReader("spans", spans=True)
+    known = rows(tmp_path, {"text": "Marta left.", "spans": [[0, 5, "PER"]]})
+    vocab = Vocabulary.from_instances(list(reader.read(known)))
+    path = rows(
+        tmp_path,
+        {"text": "Marta left.", "spans": [[0, 5, "PER"]]},
+        {"text": "The euro fell.", "spans": [[4, 8, "CASH"]]},
+    )
+    batch = Batch(list(reader.read(path)))
+
+    with pytest.raises(ValueError, match="in.jsonl:2: the model does not know the label 'U-CASH'"):
+        batch.index_instances(vocab)
+
+
 def read(path: Path, column: str) -> list[TaggedSentence]:
     return list(TagReader(column).sentences(path))
 
@@ -127,7 +142,7 @@ def test_a_column_of_conllu_is_read_by_its_name() -> None:
     upos, xpos = (read(FIXTURE, column) for column in ("upos", "xpos"))
 
     words = "The ferry left at noon .".split()
-    assert upos[0] == TaggedSentence(3, words, "DET NOUN VERB ADP NOUN PUNCT".split())
+    assert upos[0] == TaggedSentence(range(3, 9), words, "DET NOUN VERB ADP NOUN PUNCT".split())
     assert xpos[0].tags == "DT NN VBD IN NN .".split()
     assert len(upos) == 10
 
@@ -152,7 +167,7 @@ def test_spans_of_a_text_become_tags_of_its_tokens(span: Any, tmp_path: Path) ->
         ["B-PER", "I-PER", "O", "B-BOAT"],
     )
     assert (second.words, second.tags) == (["Marta", "Oduya", "left"], ["B-PER", "I-PER", "O"])
-    assert (third.line_number, third.tags) == (3, ["O", "O", "O"])
+    assert (third.lines, third.tags) == ([3, 3, 3], ["O", "O", "O"])
 
 
 def test_json_may_have_tokens_and_their_tags(tmp_path: Path) -> None:
