@@ -49,7 +49,7 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     ) -> torch.Tensor:
         """
         Maps inputs of shape (batch, length, input_size) to (batch, length, hidden_size), zeros at
-        padding, which is at the end.
+        padding. Padding must be at the end.
         """
         batch, length = mask.shape
         packing = Packing.of(mask.sum(dim=1), length)
