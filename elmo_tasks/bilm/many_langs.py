@@ -1,5 +1,5 @@
 """
-The biLMs of ELMoForManyLangs (Che et al. 2018): their layer of tokens, and their files, a folder
+The biLMs of ELMoForManyLangs (Che et al. 2018): their token layer, and their files, a folder
 with `config.json`, `char.dic`, `word.dic`, `encoder.pkl` and `token_embedder.pkl`.
 """
 

@@ -85,7 +85,7 @@ def _library() -> ctypes.CDLL | None:
     elif not path.exists():
         why = f"{path} is missing, because no C++ compiler made it when elmo_tasks was installed"
     elif _SOURCE.exists() and _SOURCE.stat().st_mtime > path.stat().st_mtime:
-        # In a checkout, its functions may have other arguments than those of the source.
+        # In a checkout, the functions of an old file may have other arguments than the source.
         why = f"{path} is older than {_SOURCE.name}; `make kernels` compiles it again"
     else:
         try:

@@ -40,7 +40,7 @@ class Recurrence(torch.autograd.Function):
         projection_clip,
     ):
         dtype = product_dtype(inputs)
-        # The products for all steps get a few rows of zeros, so that only few numbers of rows occur
+        # The inputs get a few rows of zeros, because oneDNN compiles code for each number of rows
         # (see `padded_rows`). `tokens` includes these rows.
         num_tokens, tokens = len(inputs), padded_rows(len(inputs))
         inputs = pad(inputs, (0, 0, 0, tokens - num_tokens))

@@ -53,7 +53,7 @@ class LayerStore:
         self.dtype = dtype
         self.memory = memory
         self._database = None if path is None else LayerDatabase(path)
-        # A biLM's own key -> the bytes with which the keys of its entries begin.
+        # For the own key of each biLM, the bytes with which the keys of its entries begin.
         self._begins: dict[bytes, bytes] = {}
         # The least recently used entries come first.
         self._recent: OrderedDict[bytes, Array] = OrderedDict()
