@@ -13,8 +13,8 @@ from elmo_tasks.kernels.threads import for_each
 
 class TokenVectors(NamedTuple):
     """
-    Holds x^LM of a batch, computed once for each distinct token: `vectors` of shape (distinct
-    tokens, projection_dim), and the row of each token of the flattened batch.
+    Holds x^LM of a batch, computed once for each distinct token. `vectors` has shape (distinct
+    tokens, projection_dim). `rows` has the row of each token of the flattened batch.
     """
 
     vectors: torch.Tensor
@@ -24,7 +24,7 @@ class TokenVectors(NamedTuple):
     def of(
         cls, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
     ) -> "TokenVectors":
-        """Computes x^LM of char ids, shape (batch, length, 50)."""
+        """Calls `compute` with the distinct tokens of char ids of shape (batch, length, 50)."""
         distinct, rows = distinct_rows(char_ids.flatten(0, 1))
         return cls(compute(distinct), rows)
 
@@ -47,11 +47,11 @@ def bidirectional_layers(
 
     # Parameters
 
-    tokens: x^LM of each sentence between its two boundaries; the batch has length `max_length + 2`.
-    lengths (`torch.LongTensor`): Shape (batch,): tokens of each sentence, without the boundaries.
+    tokens: x^LM of each sentence and its two boundaries, padded to length `max_length + 2`.
+    lengths (`torch.LongTensor`): Shape (batch,): the number of tokens without the boundaries.
     start: The state that each row starts from: `h` and `c` of shapes (num_layers, 2, batch,
         projection_dim) and (num_layers, 2, batch, cell_dim).
-    last: Has the same shapes. Overwritten, in place, with the state in which each row ends.
+    last: Receives the state after the last step of each row, in the same shapes.
     at_once (default `False`): Whether the directions run on two threads; only without gradients.
     boundaries (default `False`): Whether the output includes the boundaries of sentences.
 
@@ -64,7 +64,7 @@ def bidirectional_layers(
     packing = Packing.of(lengths + 2, width)
     dim = tokens.vectors.size(1)
     first = 0 if boundaries else 1
-    # Shape: (batch,)
+    # Positions from here on are not returned; 0 for a row of padding. Shape: (batch,)
     ends = (lengths + 2 - first) * (lengths > 0)
     shape = (len(lengths), len(stacks[0].layers) + 1, width - 2 * first, 2 * dim)
     layers = tokens.vectors.new_zeros(shape)

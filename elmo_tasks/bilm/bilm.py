@@ -33,8 +33,8 @@ class BiLmOutput(NamedTuple):
 
     # Parameters
 
-    layers: Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
-        the sentence boundaries, zeros at padding. Layer 0 is [x^LM; x^LM].
+    layers: Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, zeros at
+        padding. Layer 0 is [x^LM; x^LM].
     mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
     """
 
@@ -80,9 +80,9 @@ class BiLm(torch.nn.Module):
 
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf can read too. The words
-        of a biLM of words go to `vocab.txt`. Each file appears whole, and the options, which name
-        the start state, appear last.
+        Writes `options.json`, with the start state, and `weights.hdf5`, rounded to `dtype`.
+        AllenNLP and bilm-tf can read them too. A biLM of words also gets its `vocab.txt`. Each file
+        appears whole. The options appear last, so a folder that has them is complete.
         """
         if not self.format.in_hdf5:
             raise ConfigurationError(
@@ -92,7 +92,7 @@ class BiLm(torch.nn.Module):
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
-            # The other files are written inside this block, so that the options appear last.
+            # The options appear at the end of this block.
             write_weights(Path(folder) / WEIGHTS_FILE, self.options, self.state_dict(), dtype)
             if self.options.num_words:
                 write_vocabulary(folder, self.word_table.lexicon.get_words())
@@ -179,8 +179,8 @@ class BiLm(torch.nn.Module):
 
     def two_at_once(self, num_rows: int) -> AbstractContextManager[bool]:
         """
-        Yields whether two threads may divide the work on `num_rows` sentences: on a CPU, without
-        gradients, autocast and random numbers.
+        Yields whether two threads may share the work on `num_rows` sentences. They may on a CPU,
+        if there are no gradients, no autocast and no dropout.
         """
         step = num_rows * 4 * self.options.cell_dim * self.options.projection_dim
         draws = self.training and self.forward_stack.dropout.p > 0

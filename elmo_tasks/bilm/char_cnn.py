@@ -9,12 +9,12 @@ from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.lookup_convolution import convolution_table, looks_up, lookup_convolution
 from elmo_tasks.kernels.trained_product import trained_product
 
-# Tokens go through the network in groups, which bounds its memory. The convolutions take smaller
-# groups, of tokens of similar length.
+# Tokens go through the network in groups, which bounds its memory. Convolutions without look-up
+# tables take smaller groups, of tokens of similar length.
 _GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
 
-# The largest alphabet with look-up tables, which have a row for each character. At the original
-# size, tables of 1,000 rows take 50 MB together.
+# Look-up tables have a row for each character. With more characters than this, no tables are made.
+# At the original size, tables of 1,000 rows take 50 MB together.
 _MAX_LOOKED_UP = 1000
 
 
@@ -59,7 +59,10 @@ class CharCnn(torch.nn.Module):
     @torch.inference_mode(False)
     @torch.no_grad()
     def freeze(self, dtype: torch.dtype | None = None) -> None:
-        """Lays the weights out, as `ProjectedLstm.freeze` does."""
+        """
+        Lays the weights out for products in this dtype, by default their own, and for look-up.
+        Until `thaw` is called, the weights must not change.
+        """
         tables: list[torch.Tensor] = []
         windows: list[FrozenProduct] = []
         for convolution in self.convolutions:
@@ -75,9 +78,8 @@ class CharCnn(torch.nn.Module):
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
-        Returns x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50), without
-        padding tokens. Within a token, padding has the largest id. Its embedding is learned, so all
-        50 characters have an influence.
+        Returns x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50). The padding
+        within a token has the largest id and a learned embedding, so it has an influence too.
         """
         if not self._has_tables():
             order = (char_ids != self.num_characters - 1).sum(dim=1).argsort()
@@ -106,7 +108,7 @@ class CharCnn(torch.nn.Module):
         return self._multiplied(x, -1)
 
     def _multiplied(self, x: torch.Tensor, k: int) -> torch.Tensor:
-        """Computes the product of a highway layer, or with the index -1 of the projection."""
+        """Computes the product of highway layer `k`, or of the projection if `k` is -1."""
         if self._frozen is not None:
             return self._frozen.layers[k](x)
         return trained_product(x, self._layers[k].weight, self._layers[k].bias)
@@ -124,7 +126,10 @@ class CharCnn(torch.nn.Module):
             len(char_ids)
             and not 0 <= int(char_ids.min()) <= int(char_ids.max()) < self.num_characters
         ):
-            raise IndexError(f"a char id must be at least 0 and below {self.num_characters}")
+            raise IndexError(
+                f"char ids must be from 0 to {self.num_characters - 1}, but are from "
+                f"{int(char_ids.min())} to {int(char_ids.max())}"
+            )
         char_ids, pooled = char_ids.contiguous(), []
         for k, convolution in enumerate(self.convolutions):
             weight = convolution.weight

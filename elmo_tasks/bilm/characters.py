@@ -51,7 +51,7 @@ def _bytes(word: str, max_characters: int) -> bytes:
 
 
 def check_char_ids(char_ids: torch.Tensor, max_characters: int) -> None:
-    """Raises `ConfigurationError` if char ids have another shape than (batch, length, 50)."""
+    """Raises `ConfigurationError` if the shape is not (batch, length, max_characters)."""
     if char_ids.dim() != 3 or char_ids.size(2) != max_characters:
         raise ConfigurationError(
             f"char ids must have shape (batch, length, {max_characters}), but have "

@@ -1,4 +1,4 @@
-"""The formats of biLMs. The names of their files are in `known_bilms.py`."""
+"""The formats of biLMs: their token layers, and how their options and weights are read."""
 
 import os
 from collections.abc import Callable
@@ -20,11 +20,11 @@ class Format(NamedTuple):
     """
     # Parameters
 
-    name: The name for people.
+    name: The name in messages, which say "a biLM of ...".
     key: The name of the token layer in a `BiLm`, with which the keys of its weights begin.
     token_layer: Makes the module that computes x^LM of char ids.
-    read: Fills the state dict and the token layer's words from the name of a file of weights.
-    in_hdf5: Whether the weights are a `weights.hdf5`, which can be checked and written.
+    read: Reads a file of weights into a state dict, and the file's words into the token layer.
+    in_hdf5: Whether the weights are a `weights.hdf5`, which alone can be checked and written.
     """
 
     name: str
@@ -54,7 +54,7 @@ def format_of(options: BiLmOptions) -> Format:
 
 
 def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
-    """Reads options from a path or an address, also those of ELMoForManyLangs."""
+    """Reads the options of a biLM of any format from a path or an address."""
     try:
         options = parse_json(Path(local_path(options_file)).read_text(encoding="utf-8"))
     except FileNotFoundError as error:

@@ -41,7 +41,7 @@ class LayerSource(NamedTuple):
 
 
 class Store(Protocol):
-    """Remembers the layers of sentences. `LayerStore` is one."""
+    """The interface of a store of layers. `LayerStore` has it."""
 
     dtype: str
 
@@ -51,14 +51,14 @@ class Store(Protocol):
         char_ids: torch.Tensor,
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
-        """As `LayerStore.layers`."""
+        """See `LayerStore.layers`."""
 
 
 class FrozenBiLm(BiLm):
     """
     A biLM that does not train. It remembers the vectors of tokens and, in a store, the layers of
-    sentences. Its weights are laid out for products at the first use; after that, `load_state_dict`
-    and `to` may change them, but writes into the tensors are not noticed.
+    sentences. At its first use, it copies the weights into a layout for fast products. After that,
+    change the weights only with `load_state_dict` or `to`, which discard the copies.
 
     # Parameters
 
@@ -77,7 +77,7 @@ class FrozenBiLm(BiLm):
 
     # The dtype of the products: `float32` or `bfloat16`.
     dtype: str
-    # What is computed from the weights, beside the products in the modules.
+    # These are computed from the weights, and `None` until they are needed.
     _token_cache: TokenCache | None
     _weights_hash: bytes | None
 
@@ -163,8 +163,8 @@ class FrozenBiLm(BiLm):
     def put_back_weights(self, state: StateDict, prefix: str) -> StateDict:
         """
         Reverses `leave_out_weights`. Returns the state dict itself if it has no fingerprint. Raises
-        `ValueError` if the fingerprint is not that of this biLM, with products of any dtype: the
-        state dict was saved with other weights.
+        `ValueError` if the state dict was saved with another biLM. Only the dtype of products may
+        differ.
         """
         kept = state.get(prefix + FINGERPRINT)
         if kept is None:
@@ -195,7 +195,7 @@ class FrozenBiLm(BiLm):
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
         cache = self._token_cache
         if cache is None:
-            # Every use of the weights begins here.
+            # Every use of the weights begins with this method.
             cache = self._freeze()
         compute = partial(super()._vectors, at_once=at_once)
         if self.cached_tokens == 0 or char_ids.device.type != "cpu":
@@ -203,7 +203,7 @@ class FrozenBiLm(BiLm):
         return cache.vectors(char_ids, compute)
 
     def _freeze(self) -> TokenCache:
-        """Makes the products of the weights, and an empty cache of tokens, which it returns."""
+        """Prepares the products of the modules. Makes and returns an empty cache of tokens."""
         # `None` stands for the dtype of the weights.
         dtype = torch.bfloat16 if self.dtype == "bfloat16" else None
         for module in self._modules_with_products():
@@ -212,7 +212,7 @@ class FrozenBiLm(BiLm):
         return cache
 
     def _forget(self) -> None:
-        """Forgets what was computed from weights that have changed, moved or are copied."""
+        """Forgets what was computed from the weights, because they change, move or are copied."""
         for module in self._modules_with_products():
             module.thaw()
         self._token_cache = None
@@ -232,7 +232,7 @@ class FrozenBiLm(BiLm):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # Neither a copy nor a file gets the products, which cannot be pickled.
+        # The products can be neither copied nor pickled.
         self._forget()
         return self.__dict__
 

@@ -36,7 +36,7 @@ class Lexicon(torch.nn.Module):
     def __init__(self, num_words: int) -> None:
         super().__init__()
         self.register_buffer("words", torch.zeros(num_words, _WORD_BYTES, dtype=torch.uint8))
-        # The row of each word, from the first look-up on.
+        # The row of each word; made at the first look-up.
         self._rows: dict[bytes, int] | None = None
         self.register_load_state_dict_post_hook(_forget_rows)
 
@@ -116,8 +116,8 @@ def _forget_rows(lexicon: Lexicon, _: Any) -> None:
 def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
     """
     Reads the vocabulary of a biLM of words, as bilm-tf does: the file `vocab.txt` beside the
-    weights, with a word on each line. Raises `ConfigurationError` if there is none, or it has a
-    wrong number of words or is not UTF-8.
+    weights, with a word on each line. Raises `ConfigurationError` if the file is missing, is not
+    UTF-8 or has a wrong number of words.
     """
     file = Path(local_weights(weight_file)).with_name(VOCABULARY_FILE)
     try:

@@ -1,5 +1,5 @@
 """
-The biLMs of ELMoForManyLangs (Che et al. 2018): their layer of tokens, and their files, a folder
+The biLMs of ELMoForManyLangs (Che et al. 2018): their token layer, and their files, a folder
 with `config.json`, `char.dic`, `word.dic`, `encoder.pkl` and `token_embedder.pkl`.
 """
 
@@ -42,7 +42,7 @@ _SIZES = {
     },
 }
 
-# The keys of its sections that bilm-tf's options have too.
+# The keys of these two sections that bilm-tf's options have too.
 _LSTM = ("n_layers", "dim", "projection_dim", "cell_clip", "proj_clip")
 _CHAR_CNN = ("activation", "filters", "n_highway", "max_characters_per_token")
 
@@ -100,10 +100,10 @@ class ManyLangsTokens(torch.nn.Module):
 
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
-    Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. The config of
-    sizes that `config.json` names is read from the folder or its subfolder `configs`; the sample of
-    the release need not be there. Raises `ConfigurationError` if a file is missing, or describes
-    another kind of model.
+    Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. `config` is the
+    content of `config.json`. It names a second config with the sizes, which is in the folder or its
+    subfolder `configs`; the sample config of the release may be missing. Raises
+    `ConfigurationError` if another file is missing or describes another kind of model.
     """
     sizes = _sizes(str(config["config_path"]), folder)
     try:
@@ -124,7 +124,7 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         },
         "n_tokens_vocab": len(read_dictionary(folder / "word.dic")),
         "many_langs": {"word_dim": dims[0]},
-        # ELMoForManyLangs begins with zeros, but carries the state from batch to batch.
+        # ELMoForManyLangs starts its first batch from zeros, and carries the state to later ones.
         "state": "reset",
     }
 
@@ -163,8 +163,8 @@ def read_many_langs(
     token_layer: ManyLangsTokens,
 ) -> None:
     """
-    Fills the tensors of a `BiLm`'s state dict in place, and the words and characters of its token
-    layer.
+    Fills a `BiLm`'s state dict in place from the folder of `weight_file`, and sets the words and
+    characters of its token layer.
 
     # Raises
 
@@ -175,7 +175,7 @@ def read_many_langs(
     encoder = read_tensors(folder / "encoder.pkl")
     characters = read_dictionary(folder / "char.dic")
     padding = characters.index("<pad>")
-    # The padding comes last.
+    # In the token layer, the padding is the last character.
     order = [*range(padding), *range(padding + 1, len(characters)), padding]
     table = tokens.get("char_emb_layer.embedding.weight")
     if table is not None and len(table) == len(characters):

@@ -11,8 +11,8 @@ class ProjectedLstm(torch.nn.Module):
     """
     One direction of one layer of the biLM: an LSTM with a projection (Sak et al. 2014; Peters et
     al. 2018, section 3.2). The output is projected to a smaller width before it is returned and fed
-    back. The memory and the projected output have bounds. Without bounds, the layer equals
-    `torch.nn.LSTM` with `proj_size`.
+    back. `cell_clip` and `projection_clip` bound the absolute values of the memory and of the
+    projected output. Without bounds, the layer equals `torch.nn.LSTM` with `proj_size`.
 
     The four gates are in the order input, forget, output, candidate, so that one call of sigmoid
     serves the first three.
@@ -83,8 +83,8 @@ class ProjectedLstm(torch.nn.Module):
 class LstmStack(torch.nn.Module):
     """
     The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
-    connections, each layer but the first adds its input, after dropout as in bilm-tf, to its
-    output. The recurrent input of a layer is its output before this sum.
+    connections, each layer but the first adds its input to its output. As in bilm-tf, dropout is
+    applied to the input before. The recurrent input of a layer is its output before this sum.
     """
 
     def __init__(self, options: BiLmOptions, dropout: float = 0.0) -> None:

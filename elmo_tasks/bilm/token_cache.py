@@ -56,7 +56,7 @@ class TokenCache:
             return
         try:
             if self._vectors is None:
-                # The system gives memory to a row when the row is written.
+                # The system takes memory for a row only when the row is written.
                 self._vectors = vectors.new_empty(self._max_tokens, vectors.size(1))
             # Another thread may have added some of the tokens.
             new = [index for index, key in enumerate(keys) if key not in self._rows]

@@ -75,8 +75,7 @@ class Elmo(torch.nn.Module):
         sentences (`Sequence[Sequence[str]] | torch.LongTensor`): Sentences as lists of tokens,
             which may be padded at their end with `""`, or as char ids of shape (batch, length, 50),
             with zeros at padding.
-        lengths: The number of tokens in each list. All further tokens are padding. Char ids have
-            their padding already.
+        lengths: The number of tokens in each list; the rest is padding. Only for lists of tokens.
 
         # Returns
 
@@ -87,13 +86,13 @@ class Elmo(torch.nn.Module):
 
         # Raises
 
-        `ValueError`: A sentence is not a list of strings; an empty string is before its end; or a
-            length cannot be.
+        `ValueError`: A sentence is not a list of strings, or has an empty string before its end, or
+            the lengths do not fit the sentences.
         """
         if not isinstance(sentences, torch.Tensor):
             sentences = self._char_ids(sentences, lengths)
         elif lengths is not None:
-            raise ValueError("lengths are for lists of tokens: char ids have zeros at padding")
+            raise ValueError("lengths are for lists of tokens: leave them out with char ids")
         layers, mask = self.bilm(sentences, self.keep_sentence_boundaries)
         return *(mix(layers, mask) for mix in self.mixes), mask
 

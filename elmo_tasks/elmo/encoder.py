@@ -120,14 +120,13 @@ class ElmoEncoder:
 
     @property
     def bilm(self) -> FrozenBiLm:
-        """The frozen biLM."""
         return self.layers.bilm
 
     def __call__(
         self, sentences: Iterable[Sentence], lengths: Iterable[int] | None = None
     ) -> dict[str, Any]:
         """
-        Returns the outputs of sentences, named as in the class's table and padded to the longest
+        Returns the outputs of sentences, named as in the table above and padded to the longest
         sentence. All are held in memory; for large texts use `iterate`.
 
         # Parameters
@@ -147,7 +146,7 @@ class ElmoEncoder:
     def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Any]]:
         """
         Encodes a stream of any length in bounded memory. Yields the outputs of each sentence, in
-        order, named as in the class's table. They have no batch dimension and no padding.
+        order, named as in the table above. They have no batch dimension and no padding.
         """
         tokens = (without_padding(self.tokenize(sentence)) for sentence in _several(sentences))
         with _progress() as progress:

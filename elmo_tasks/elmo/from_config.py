@@ -21,8 +21,8 @@ def bilm_from_config(
     # Parameters
 
     bilm: A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
-        which is returned as it is. Among the arguments, `store` is an object with those of
-        `LayerStore`, and `options` may be left out if `pretrained_file` is a name, folder or
+        which is returned as it is. The argument `store` is an object with the arguments of
+        `LayerStore`. `options` may be left out if `pretrained_file` is a name, folder or
         repository.
     serialization_dir: The folder of the training, or of the unpacked archive. A model from an
         archive has no store.
@@ -37,7 +37,7 @@ def bilm_from_config(
     store = fields.pop("store", None)
     if store is not None and not isinstance(store, LayerStore):
         store = from_fields(LayerStore, store)
-    # AllenNLP removes `pretrained_file` from the config of an archive.
+    # AllenNLP removes `pretrained_file` from an archive's config, so this model is from an archive.
     if fields.get("pretrained_file") is None and serialization_dir is not None:
         store = None
     return from_fields(make_bilm, fields, store=store)

@@ -31,8 +31,8 @@ class ElmoMix(torch.nn.Module):
     trainable (default `True`): Whether w and gamma are trained.
     layer_norm: Normalizes each layer to mean 0 and variance 1 before it is weighted. `batch`
         normalizes over all features and tokens of the batch, as bilm-tf does. `sentence` normalizes
-        over those of each sentence, so that its vectors do not depend on its batch. By default
-        layers are not normalized.
+        over the features and tokens of each sentence, so that its vectors do not depend on its
+        batch. By default layers are not normalized.
     dropout (default `0.5`): Dropout on the elements of ELMo_k.
     """
 

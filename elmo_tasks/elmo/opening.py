@@ -20,7 +20,7 @@ _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 class Opened(NamedTuple):
     """
     What was opened: its name, its biLM, and the mixes of the layers by their places. A mix that was
-    saved with its biLM alone is at the place "".
+    saved with a biLM, outside a model, has the place "".
     """
 
     name: str
@@ -30,7 +30,7 @@ class Opened(NamedTuple):
     def mix(self, place: str | None = None) -> ElmoMix | None:
         """
         Returns the mix at a place, by default the only mix, or `None` without mixes. Raises
-        `ConfigurationError` if the place has no mix, or none is given and there are several.
+        `ConfigurationError` if the place has no mix, or a place is needed to choose from several.
         """
         if place is None and len(self.mixes) < 2:
             return next(iter(self.mixes.values()), None)
@@ -52,7 +52,7 @@ def open_elmo(
     dtype: str | None = None,
 ) -> Opened:
     """
-    Opens anything that has a biLM, for use without training. Archives need AllenNLP.
+    Opens anything that has a biLM, for use without training. Only trained models need AllenNLP.
 
     # Parameters
 

@@ -13,12 +13,12 @@ logger = logging.getLogger(__name__)
 
 _SOURCE = Path(__file__).with_name("kernels.cpp")
 
-# The file for the instructions that PyTorch uses on this CPU. ATEN_CPU_CAPABILITY in the
-# environment limits them.
+# The file for each set of instructions that PyTorch uses. The environment variable
+# ATEN_CPU_CAPABILITY limits the set.
 _FILES = {"AVX2": "kernels.avx2.so", "AVX512": "kernels.avx512.so"}
 
-# The arguments of each function in C. n is a number of rows or columns and f a float; the others
-# are tensors: t of the dtype of the functions, s of float32, l of int64 and b of uint8.
+# A letter for each argument of a C function: n is a number of rows or columns, and f a float. The
+# others are tensors: t of the function's dtype, s of float32, l of int64 and b of uint8.
 _ARGUMENTS = {
     "step": "nnttsfts",
     "step_gradient": "nntsstsftt",
@@ -41,8 +41,8 @@ def kernels(device: str, dtype: torch.dtype) -> SimpleNamespace | None:
     """
     Returns the functions of `kernels.cpp` for this type of device and this dtype, or `None` if
     there are none: on a GPU, in float64, with `ELMO_TASKS_NATIVE=0`, or if no C++ compiler was
-    there when the package was installed. PyTorch's operators then do the same. A tensor that is not
-    contiguous or of the right dtype raises `ValueError`.
+    there when the package was installed. The caller then uses PyTorch's operators. The functions
+    raise `ValueError` if a tensor is not contiguous or has another dtype.
     """
     library = _library() if device == "cpu" and dtype in _FUNCTIONS else None
     if library is None:
@@ -66,11 +66,12 @@ def _checked(function: Any, name: str, dtype: torch.dtype) -> Callable[..., None
 
 
 def _passed(argument: Any, dtype: torch.dtype | None) -> Any:
-    """Returns a number as it is, and the address of a tensor; there may be no tensor."""
+    """Returns the address of a tensor, and a number or `None` as it is."""
     if dtype is None or argument is None:
         return argument
     if argument.dtype != dtype or not argument.is_contiguous():
-        raise ValueError(f"expected a contiguous tensor of {dtype}, got one of {argument.dtype}")
+        got = f"{argument.dtype} with strides {argument.stride()}"
+        raise ValueError(f"expected a contiguous tensor of {dtype}, got {got}")
     return argument.data_ptr()
 
 
@@ -84,7 +85,7 @@ def _library() -> ctypes.CDLL | None:
     elif not path.exists():
         why = f"{path} is missing, because no C++ compiler made it when elmo_tasks was installed"
     elif _SOURCE.exists() and _SOURCE.stat().st_mtime > path.stat().st_mtime:
-        # In a checkout, its functions may have other arguments than those of the source.
+        # In a checkout, the functions of an old file may have other arguments than the source.
         why = f"{path} is older than {_SOURCE.name}; `make kernels` compiles it again"
     else:
         try:

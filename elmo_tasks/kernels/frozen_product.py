@@ -85,7 +85,7 @@ def padded_rows(rows: int) -> int:
     """
     Returns the number of rows with which oneDNN computes a product of `rows` rows. oneDNN compiles
     and keeps 0.5 MB of code for each number of rows. So numbers above 16 are rounded up, by an
-    eighth at most, to eight sizes from one power of two to the next.
+    eighth at most: there are eight sizes from one power of two to the next.
     """
     step = 1 << max(0, (rows - 1).bit_length() - 4)
     return -(-rows // step) * step
@@ -129,7 +129,7 @@ def has_bfloat16(device_type: str) -> bool:
     try:
         supported = torch.ops.mkldnn._is_mkldnn_bf16_supported()
         if platform.machine() in ("x86_64", "AMD64"):
-            # oneDNN also supports an AVX-512 CPU without such units: it converts to float32.
+            # oneDNN also supports AVX-512 CPUs without these units, but converts to float32 there.
             supported = supported and torch.cpu._is_avx512_bf16_supported()
     except (AttributeError, RuntimeError):
         return False

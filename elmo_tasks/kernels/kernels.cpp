@@ -1,5 +1,6 @@
-// The element-wise work of a step of an LSTM or GRU and of a softmax, each in one pass over its
-// numbers. The compiler vectorizes the loops; their functions have no branches and call no library.
+// The element-wise work of a step of an LSTM or GRU, of a softmax and of a log-sum-exp, each in one
+// or two passes over its numbers, and convolutions by look-up. The compiler vectorizes the loops;
+// the functions that they call have no branches and call no library.
 //
 // The plain C functions at the end are instances for float32 and bfloat16. Numbers that are kept
 // or summed are float32 in both.
@@ -36,7 +37,7 @@ inline void store(bfloat16 &to, float x) {
     to.bits = uint16_t(x != x ? 0x7fc0 : rounded);
 }
 
-// A NaN stays one in both, since it compares as false.
+// A NaN stays a NaN in both functions, since all its comparisons are false.
 inline float at_least(float x, float low) { return x < low ? low : x; }
 inline float at_most(float x, float high) { return x > high ? high : x; }
 inline float clamp(float x, float bound) { return at_most(at_least(x, -bound), bound); }
@@ -63,8 +64,9 @@ inline float exponential(float x) {
 inline float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
 inline float tanh(float x) { return 2.0f / (1.0f + exponential(-2.0f * x)) - 1.0f; }
 
-// Overwrites the gates, the sums of input and bias, with their values after adding `recurrent`,
-// and the memory with the new one. Sets `hidden` to o tanh(memory).
+// Runs a step of an LSTM, whose gates before activation are `gates` + `recurrent`. Overwrites the
+// memory, and sets `hidden` to o tanh(memory). If `keep`, also sets `gates` to the values of the
+// gates, and `memories` to the new memory.
 template <typename T, bool keep>
 void step(int64_t rows, int64_t dim, T *gates, const T *recurrent, float *memory, float clip,
           T *hidden, float *memories) {
@@ -94,8 +96,8 @@ void step(int64_t rows, int64_t dim, T *gates, const T *recurrent, float *memory
     }
 }
 
-// Sets `grad_gates` to the gradient of the sums in the gates, `grad_memory` to that of the memory
-// before the step, and `hidden` to what the step projected.
+// Sets `grad_gates` to the gradient of the gates before activation, `grad_memory` to the gradient
+// of the memory before the step, and `hidden` to o tanh(memory) again.
 template <typename T>
 void step_gradient(int64_t rows, int64_t dim, const T *gates, const float *memories,
                    const float *before, const T *grad_hidden, float *grad_memory, float clip,
@@ -126,9 +128,9 @@ void step_gradient(int64_t rows, int64_t dim, const T *gates, const float *memor
     }
 }
 
-// Runs a step of a GRU whose gates are in the order reset, update, new. `gates` and `recurrent` are the
-// two terms of the sums in the gates. Sets `rz` and `n` to the values of the gates, and `h` to the new
-// state.
+// Runs a step of a GRU, whose gates are in the order reset, update, new. `gates` and `recurrent`
+// are the products of the inputs and of `before`. Sets `rz` and `n` to the values of the gates, and
+// `h` to the new state.
 void gru_step(int64_t rows, int64_t dim, const float *gates, const float *recurrent,
               const float *before, float *rz, float *n, float *h) {
     for (int64_t row = 0; row < rows; row++) {
@@ -151,9 +153,9 @@ void gru_step(int64_t rows, int64_t dim, const float *gates, const float *recurr
     }
 }
 
-// Sets `grad_gates` and `grad_recurrent` to the gradients of the two terms. `carried` holds the
-// gradient of the new state that comes from the next step, and receives what the update gate passes
-// on to the state before.
+// Sets `grad_gates` and `grad_recurrent` to the gradients of `gates` and `recurrent`. `carried` is
+// the gradient of the new state that comes from the next step. It is overwritten with the part of
+// it that the update gate passes on to `before`.
 void gru_gradient(int64_t rows, int64_t dim, const float *rz, const float *n,
                   const float *recurrent_n, const float *before, const float *grad_h,
                   float *carried, float *grad_gates, float *grad_recurrent) {
@@ -184,9 +186,9 @@ void gru_gradient(int64_t rows, int64_t dim, const float *rz, const float *n,
 }
 
 // Overwrites each row of logits with exp(logit + bias - m), where m is the largest of the row and
-// of the row's target. Sets `losses` to the negative log-likelihood of the target, `scales` to what
-// turns the row into probabilities, and `targets` to the gradient of the target's logit. The column
-// `drawn` of a row, which is the target too, counts as a logit of minus infinity; -1 is none.
+// of the row's target. Sets `losses` to the negative log-likelihood of the target, `scales` to the
+// factor that makes the row probabilities, and `targets` to the gradient of the target's logit.
+// `drawn` is the column of a row that is its target too, or -1. Its logit counts as minus infinity.
 template <typename T>
 void softmax(int64_t rows, int64_t classes, T *logits, const float *bias, const int64_t *drawn,
              float *targets, float *losses, float *scales) {
@@ -214,8 +216,8 @@ void softmax(int64_t rows, int64_t classes, T *logits, const float *bias, const 
     }
 }
 
-// Adds a block of classes to the log-sum-exps of rows: `largest` is the largest logit of each row so
-// far, and `sums` the sum of exp(logit - largest).
+// Adds a block of classes to the log-sum-exps of rows: `largest` is the largest logit of each row
+// so far, and `sums` the sum of exp(logit - largest).
 void log_sum(int64_t rows, int64_t classes, const float *logits, float *largest, float *sums) {
     for (int64_t row = 0; row < rows; row++) {
         const float *__restrict x = logits + row * classes;
@@ -230,7 +232,7 @@ void log_sum(int64_t rows, int64_t classes, const float *logits, float *largest,
     }
 }
 
-// Filters per block, and a vector of them.
+// The number of filters that are computed together, and the vectors that hold them.
 constexpr int64_t block = 32;
 typedef float vector __attribute__((vector_size(64)));
 typedef int32_t indices __attribute__((vector_size(64)));

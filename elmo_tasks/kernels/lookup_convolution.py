@@ -1,7 +1,7 @@
 """
 The convolutions of a `CharCnn` by look-up. A filter's response to a window is a sum with a term for
-each character and its position in the window, so a table can hold all terms. On a CPU, to add rows
-of the table takes a fraction of the time of the products of windows with filters.
+each character and its position in the window, so a table can hold all terms. On a CPU, adding rows
+of the table takes a fraction of the time of multiplying windows with filters.
 """
 
 import torch
@@ -36,8 +36,8 @@ def lookup_convolution(
 ) -> torch.Tensor:
     """
     Computes each filter's maximum over the windows of each token, shape (tokens, num_filters), from
-    char ids of shape (tokens, 50) and a `convolution_table`, whose last row is that of padding.
-    Raises `IndexError` if an id has no row.
+    char ids of shape (tokens, 50) and a `convolution_table`. The last character in the table must
+    be the padding, and the table must have all char ids.
     """
     return _LookupConvolution.apply(char_ids, table, num_filters)
 

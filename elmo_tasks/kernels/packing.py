@@ -75,7 +75,7 @@ class Steps:
 def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
     """
     Returns for each token of the backward order its index in the forward order: shape (tokens,).
-    The same indices lead back.
+    The same indices map the forward to the backward order. `num_positions` is batch * length.
     """
     index = packing.forward_index.new_empty(num_positions)
     index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)

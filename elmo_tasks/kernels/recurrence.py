@@ -17,10 +17,9 @@ _BLOCK_GATES = 2 << 20
 
 class Recurrence(torch.autograd.Function):
     """
-    Runs a `ProjectedLstm` over packed steps, with a gradient. What does not depend on an earlier
-    step is one product for all steps, and so is the gradient of each weight. A step works in place.
-    `h` and `c` hold the state before the first step. The state after the last step overwrites them
-    in place.
+    Runs a `ProjectedLstm` over packed steps, with a gradient. One product multiplies the inputs of
+    all steps, and one computes the gradient of each weight. `h` and `c` hold the state before the
+    first step. The state after the last step overwrites them in place.
 
     Under autocast, matrix products have autocast's dtype; sums, memory and outputs keep the dtype
     of the memory.
@@ -41,7 +40,7 @@ class Recurrence(torch.autograd.Function):
         projection_clip,
     ):
         dtype = product_dtype(inputs)
-        # The products for all steps get a few rows of zeros, so that only few numbers of rows occur
+        # The inputs get a few rows of zeros, because oneDNN compiles code for each number of rows
         # (see `padded_rows`). `tokens` includes these rows.
         num_tokens, tokens = len(inputs), padded_rows(len(inputs))
         inputs = pad(inputs, (0, 0, 0, tokens - num_tokens))
@@ -133,7 +132,7 @@ def _rows(like: torch.Tensor, num_tokens: int, tokens: int, dim: int) -> torch.T
 
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:
-    """Returns for each step the slice of the step before it, cut to the rows of both."""
+    """Returns, for each step, the slice of the step before it, cut to the rows that both have."""
     previous: list[slice | None] = [None] * bool(batch_sizes)
     start = 0
     for before, rows in zip(batch_sizes, batch_sizes[1:]):

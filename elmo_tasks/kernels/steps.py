@@ -1,9 +1,8 @@
 """
-The element-wise work of a step of a recurrent layer, and its gradient. `step` is that of a
-`ProjectedLstm`, from the sums in the gates to the memory and the projection's input. Memories have
-the dtype of the weights; all other tensors have that of the matrix products. The gates are in the
-order input, forget, output, candidate. `gru_step` is that of a GRU, with the gates in PyTorch's
-order reset, update, new.
+The element-wise work of one step of an LSTM or a GRU, and its gradient. An LSTM has its gates in
+the order input, forget, output, candidate. Its memory has the dtype of the weights; all other
+tensors have the dtype of the matrix products. A GRU has its gates in PyTorch's order reset,
+update, new.
 """
 
 import math
@@ -23,15 +22,15 @@ def step(
     memories: torch.Tensor | None = None,
 ) -> None:
     """
-    Runs a step.
+    Runs a step of an LSTM, up to its projection, if it has one.
 
     # Parameters
 
-    gates, recurrent: Shapes (rows, 4 * cell_dim): the two terms of the sums in the gates. If
-        `memories` is given, the values of the gates overwrite `gates`.
+    gates, recurrent: Shapes (rows, 4 * cell_dim): the gates before their activation are the sum of
+        both. If `memories` is given, the values of the gates overwrite `gates`.
     memory: Shape (rows, cell_dim): the memory. The new memory overwrites it.
     clip: The bound on the absolute values of the memory.
-    hidden: Shape (rows, cell_dim): receives the projection's input, o tanh(memory).
+    hidden: Shape (rows, cell_dim): receives o tanh(memory).
     memories: Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.
     """
     compiled = _kernels(gates, memory)
@@ -64,18 +63,18 @@ def step_gradient(
     hidden: torch.Tensor,
 ) -> None:
     """
-    Computes the gradient of a step.
+    Computes the gradient of `step`.
 
     # Parameters
 
     gates, memories: Shapes (rows, 4 * cell_dim) and (rows, cell_dim), as `step` filled them.
     before: Shape (rows, cell_dim): the memory before the step.
-    grad_hidden: Shape (rows, cell_dim): the gradient of the projection's input.
+    grad_hidden: Shape (rows, cell_dim): the gradient of `hidden`.
     grad_memory: Shape (rows, cell_dim): the part of the gradient of the new memory that comes from
         later steps. The gradient of the memory before the step overwrites it.
     clip: The bound on the absolute values of the memory.
-    grad_gates: Shape (rows, 4 * cell_dim): receives the gradient of the sums in the gates.
-    hidden: Shape (rows, cell_dim): receives the projection's input again.
+    grad_gates: Shape (rows, 4 * cell_dim): receives the gradient of the gates before activation.
+    hidden: Shape (rows, cell_dim): receives o tanh(memory) again.
     """
     compiled = _kernels(gates, memories)
     if compiled is not None:
@@ -96,12 +95,6 @@ def step_gradient(
     grad_memory.mul_(f)
 
 
-def _kernels(gates: torch.Tensor, memory: torch.Tensor) -> SimpleNamespace | None:
-    if memory.dtype != torch.float32:
-        return None
-    return kernels(gates.device.type, gates.dtype)
-
-
 def gru_step(
     gates: torch.Tensor,
     recurrent: torch.Tensor,
@@ -111,12 +104,12 @@ def gru_step(
     h: torch.Tensor,
 ) -> None:
     """
-    Runs a step: n = tanh(gates_n + r * recurrent_n) and h = (1 - z) * n + z * before, where r and z
-    are sigmoids of their parts of gates + recurrent.
+    Runs a step of a GRU: h = (1 - z) * n + z * before, where n = tanh(gates_n + r * recurrent_n),
+    and r and z are sigmoids of their parts of gates + recurrent.
 
     # Parameters
 
-    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of inputs and state.
+    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of the inputs and of `before`.
     before: Shape (rows, hidden_size): the state before the step.
     rz, n, h: Receive the gates, shapes (rows, 2 * hidden_size) and (rows, hidden_size), and the new
         state.
@@ -145,15 +138,15 @@ def gru_gradient(
     grad_recurrent: torch.Tensor,
 ) -> None:
     """
-    Computes the gradient of a step.
+    Computes the gradient of `gru_step`.
 
     # Parameters
 
     rz, n, before: As in `gru_step`.
     recurrent_n: Shape (rows, hidden_size): the last third of `recurrent`.
     grad_h: Shape (rows, hidden_size): the gradient of the new state as an output.
-    carried: Shape (rows, hidden_size): the gradient of the new state from the next step; becomes
-        the gradient of `before` through the update gate.
+    carried: Shape (rows, hidden_size): the gradient of the new state from the next step. It is
+        overwritten with the part of it that the update gate passes on to `before`.
     grad_gates, grad_recurrent: Receive the gradients of `gates` and `recurrent`.
     """
     compiled = kernels(n.device.type, n.dtype)
@@ -172,3 +165,9 @@ def gru_gradient(
     grad_recurrent.copy_(grad_gates)
     grad_recurrent[:, 2 * dim :].mul_(r)
     torch.mul(grad, z, out=carried)
+
+
+def _kernels(gates: torch.Tensor, memory: torch.Tensor) -> SimpleNamespace | None:
+    if memory.dtype != torch.float32:
+        return None
+    return kernels(gates.device.type, gates.dtype)

@@ -29,8 +29,8 @@ class CorefMetric(Metric):
         """
         # Parameters
 
-        predictions, gold: The predicted and the gold clusters of each document. If a mention is
-            predicted twice, only the first one counts.
+        predictions, gold: The predicted and the gold clusters of each document. A mention that is
+            predicted in several clusters counts only in the first.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             self._counts += torch.from_numpy(coref_counts(predicted, expected))
@@ -95,8 +95,8 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
 
 def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
     """
-    Returns a sum over all mentions of `clusters`, and their number. Each mention adds the share of
-    its cluster that its cluster in `others` has too.
+    Returns a sum over all mentions of `clusters`, and the number of mentions. A mention adds the
+    part of its cluster, from 0 to 1, that is also in its cluster of `others`.
     """
     owners = _owners(others)
     correct = 0.0

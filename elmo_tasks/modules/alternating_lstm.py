@@ -49,7 +49,7 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     ) -> torch.Tensor:
         """
         Maps inputs of shape (batch, length, input_size) to (batch, length, hidden_size), zeros at
-        padding, which is at the end.
+        padding. Padding must be at the end.
         """
         batch, length = mask.shape
         packing = Packing.of(mask.sum(dim=1), length)
@@ -133,10 +133,10 @@ class HighwaySteps(torch.autograd.Function):
         steps: Steps = ctx.steps
         dim = weight.size(1)
         i, f, g, o, r = gates.split(dim, dim=1)
-        # The gradient of c_t times the first three factors is the gradient of i, f and g before
-        # their sigmoid or tanh. The gradient of h_t times the last three factors is the gradient of
-        # o, r and v. The gradient of h_t times `by_c` is a part of the gradient of c_t. The
-        # gradients overwrite the factors. Shape: (tokens, 6, hidden_size)
+        # The gradient of c_t times `by_i`, `by_f` and `by_g` is the gradient of i, f and g before
+        # their sigmoid or tanh. The gradient of h_t times `by_o`, `by_r` and `by_v` is that of o, r
+        # and v. The gradient of h_t times `by_c` is a part of the gradient of c_t. The gradients
+        # overwrite these factors. Shape: (tokens, 6, hidden_size)
         d_gates = steps.empty(gates, 6, dim)
         by_i, by_f, by_g, by_o, by_r, by_v = d_gates[: steps.num_tokens].unbind(1)
         torch.mul(g * i, 1 - i, out=by_i)

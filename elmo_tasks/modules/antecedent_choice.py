@@ -46,8 +46,8 @@ def choose_antecedents(
 
     blocks: The scores of all mentions, in their order; at least one block.
     labels (`torch.LongTensor`): Shape (mentions,): the gold cluster of each mention, -1 for none.
-        The gold antecedents of a mention are the earlier mentions of its cluster. If there are
-        none, "no antecedent" is right.
+        The gold antecedents of a mention are the earlier mentions of its cluster. A mention without
+        gold antecedents should choose "no antecedent".
     """
     choices, probabilities, losses = [], [], []
     for block in blocks:
@@ -66,7 +66,7 @@ def _right(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
     """
-    Returns the log probabilities, with the smallest number of the dtype in place of wrong choices.
+    Returns the log probabilities. Wrong choices get the smallest number of the dtype instead.
     """
     rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
     smallest = min_value_of_dtype(log_probabilities.dtype)
@@ -77,7 +77,7 @@ def _right(
 
 
 def cluster_labels(spans: Iterable[Sequence[int]], clusters: Sequence[Sequence[Span]]) -> list[int]:
-    """Returns for each span the index of its cluster, the last if it has several, or -1."""
+    """Returns the index of each span's cluster: the last of several, or -1 if it has none."""
     known = {span: index for index, cluster in enumerate(clusters) for span in cluster}
     return [known.get((start, end), -1) for start, end in spans]
 

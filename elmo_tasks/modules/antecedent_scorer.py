@@ -13,7 +13,7 @@ from elmo_tasks.modules.layers import check_input, use_products
 _BLOCK = 16
 
 # Each group of distances shares an embedding: 1, 2, 3, 4, 5 to 7, 8 to 15, 16 to 31, 32 to 63, and
-# 64 or more mentions. Listed is the smallest distance of each group but the first.
+# 64 or more mentions. These are the smallest distances of all groups but the first.
 _DISTANCES = (2, 3, 4, 5, 8, 16, 32, 64)
 
 
@@ -23,7 +23,7 @@ class Mentions(NamedTuple):
 
     # Parameters
 
-    g: Shape (mentions, span_dim).
+    g: Shape (mentions, span_dim): the vectors of their spans.
     scores: Shape (mentions,): the mention scores s_m.
     speakers (`torch.LongTensor`): Shape (mentions,): equal numbers for mentions of the same
         speaker.
@@ -125,7 +125,7 @@ class AntecedentScorer(torch.nn.Module):
             )
 
     def _features(self, genre: torch.Tensor) -> torch.Tensor:
-        """Returns a row for each group of distances, for different speakers, then for the same."""
+        """Returns the features of each group of distances: of different speakers, then of one."""
         speaker, distance = self.speaker_embedding.weight, self.distance_embedding.weight
         return self.dropout(
             torch.cat(

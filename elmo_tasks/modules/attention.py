@@ -86,7 +86,7 @@ class SelfAttention(torch.nn.Module):
         return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)
 
     def _found(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
-        """Computes what `rows` tokens, from token `start` on, find in the passage."""
+        """Computes the attention of `rows` tokens, from token `start` on."""
         # Shape: (batch, rows, length)
         scores = self.score(x[:, start : start + rows], x)
         itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)

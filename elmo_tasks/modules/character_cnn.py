@@ -83,7 +83,7 @@ class CharacterCnn(TokenEmbedder):
     def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
         """
         Adds a row for each character that was added at the end of the vocabulary, as AllenNLP's
-        `--extend-vocab` asks for: the vector of the unknown character.
+        `--extend-vocab` asks for. New rows have the vector of the unknown character.
         """
         num_added = extended_vocab.get_vocab_size(self._namespace) - self.embedding.num_embeddings
         if num_added > 0:

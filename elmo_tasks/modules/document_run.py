@@ -11,9 +11,9 @@ from elmo_tasks.readers.coref import Span
 
 class DocumentRun(NamedTuple):
     """
-    The consecutive sentences of a document that the model reads: the index of their first word in
-    the document, the number of words of each, the speaker of each word, and the gold clusters, with
-    indices of words in the run.
+    The consecutive sentences of a document that the model reads. `start` is the index of their
+    first word in the document, `lengths` has the number of words of each sentence, and `speakers`
+    the speaker of each word. The gold `clusters` have indices of words within the run.
     """
 
     start: int
@@ -36,10 +36,7 @@ class DocumentRun(NamedTuple):
         return self.start + sum(self.lengths)
 
     def part(self, first: int, last: int) -> "DocumentRun":
-        """
-        Returns the sentences `first` to `last - 1`, and the clusters with two or more mentions
-        there.
-        """
+        """Returns sentences `first` to `last - 1`, and clusters with two or more mentions there."""
         start, stop = sum(self.lengths[:first]), sum(self.lengths[:last])
         clusters = None
         if self.clusters is not None:
@@ -63,8 +60,8 @@ def sentence_batches(
 ) -> Iterator[TextFieldTensors]:
     """
     Yields the sentences of all runs in their order, in batches of at most `max_tokens` tokens,
-    padding included. A longer sentence is a batch of its own. Each row of `tokens` has the words of
-    a document, of which its run has the sentences to read.
+    padding included. A longer sentence is a batch of its own. `tokens` has a row for each document,
+    with all its words; only those in the run of the document are read.
     """
     # Shape: (words of all runs, ...)
     words = {

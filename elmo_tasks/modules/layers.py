@@ -48,5 +48,5 @@ class TruncatedNormal(Initializer):
 
 
 def check_input(name: str, module: Any, width: int, source: str) -> None:
-    """Raises `ConfigurationError` unless a module's input has `width`, the width of `source`."""
+    """Raises `ConfigurationError` if a module's input width is not `width`, that of `source`."""
     check_dimensions_match(width, module.get_input_dim(), source, f"input of {name}")

@@ -35,7 +35,7 @@ class PackedEncoder(Seq2SeqEncoder):
     ) -> torch.Tensor:
         """
         Maps inputs of shape (batch, length, input_size) to (batch, length, 2 * hidden_size), zeros
-        at padding, which is at the end.
+        at padding. Padding must be at the end.
         """
         if inputs.is_cuda:
             return super().forward(inputs, mask)
@@ -65,8 +65,8 @@ class GruSteps(torch.autograd.Function):
     """
     Runs one direction over packed steps: h_t = (1 - z) * n + z * h_{t-1}, where
     n = tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and
-    u = W h_{t-1} + b. The gates are in PyTorch's order r, z, n, and W, b and `gates` of shape
-    (tokens, 3 * hidden_size) have a part for each. Returns the states, shape (tokens, hidden_size).
+    u = W h_{t-1} + b. The parts of W, b and `gates` are in PyTorch's order r, z, n. `gates` have
+    shape (tokens, 3 * hidden_size). Returns the states, shape (tokens, hidden_size).
     """
 
     @staticmethod

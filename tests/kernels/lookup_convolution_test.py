@@ -62,5 +62,5 @@ def test_an_id_that_is_no_character_is_refused(wrong: int) -> None:
     ids = ids_of([SENTENCE])
     ids[0, 0, 3] = wrong
 
-    with pytest.raises(IndexError, match="must be at least 0 and below 262"):
+    with pytest.raises(IndexError, match="must be from 0 to 261, but are from"):
         make_bilm(*FIXTURE_FILES).char_cnn(ids[0])

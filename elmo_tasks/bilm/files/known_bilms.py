@@ -34,10 +34,10 @@ OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 # The weights in a folder of bilm-tf's layout; the NLPL repository has `model.hdf5`.
 _WEIGHTS = (WEIGHTS_FILE, "model.hdf5")
 
-# The options and the weights in a folder of another layout (see `formats.py`): ELMoForManyLangs.
+# The options and the weights in folders of other layouts: that of ELMoForManyLangs.
 OTHER_FILES = (("config.json", "encoder.pkl"),)
 
-# The part of an address that leads to a module of TensorFlow Hub, and what is said of the module.
+# The addresses of modules of TensorFlow Hub contain this. The text is for the error message.
 TENSORFLOW_HUB = "tfhub.dev/"
 _OF_TENSORFLOW = (
     "is a module of TensorFlow, which cannot be read; the biLM of the paper is 'original', from "
@@ -51,14 +51,15 @@ atexit.register(_unpacked.close)
 
 def locate(name: str | os.PathLike) -> Path:
     """
-    Returns the local folder or file that the name of a biLM stands for, fetched or unpacked.
+    Returns the local path of a biLM's folder or weights. Fetches addresses and unpacks zip files.
 
     # Parameters
 
     name: One of:
         - a name in `KNOWN_BILMS`;
         - a folder with `options.json`, and weights named `*weights.hdf5` or `model.hdf5`;
-        - a folder of ELMoForManyLangs, or the path or address of a zip file of either folder;
+        - a folder of ELMoForManyLangs;
+        - the path or address of a zip file with one of these folders;
         - the path or address of weights;
         - a repository on the hub: `owner/name` or `owner/name@revision`.
 
@@ -67,7 +68,7 @@ def locate(name: str | os.PathLike) -> Path:
     `ConfigurationError`: No biLM has this name, or it cannot be fetched.
     """
     name = os.path.expanduser(os.fspath(name))
-    # A name comes before a folder of the same name.
+    # A known name is preferred to a folder of the same name.
     place = KNOWN_BILMS.get(name, name)
     if os.path.isdir(place):
         return Path(place)
@@ -87,9 +88,10 @@ def locate(name: str | os.PathLike) -> Path:
 
 def bilm_files(name: Source) -> tuple[str, str]:
     """
-    Returns the paths or addresses of a biLM's options and weights, given both of them or anything
-    that `locate` takes; the weights must have one of the names above, with the options beside them.
-    Raises `ConfigurationError` if no biLM has this name, or the folder lacks a file.
+    Returns the paths or addresses of a biLM's options and weights. `name` is this pair, or anything
+    that `locate` takes. If it is a file of weights, its name must end in `weights.hdf5` or
+    `model.hdf5`, and the options must be beside it. Raises `ConfigurationError` if no biLM has this
+    name, or the folder lacks a file.
     """
     if isinstance(name, tuple):
         return os.fspath(name[0]), os.fspath(name[1])
@@ -143,7 +145,6 @@ def is_zip(name: str) -> bool:
 @functools.cache
 def _unzipped(path: str) -> str:
     """Unpacks a zip file. Returns the folder of its files, which is removed at exit."""
-
     folder = _unpacked.enter_context(unpacked(path))
     # The zip file may have the files in a folder.
     (entry, *more) = os.listdir(folder) or [""]
@@ -160,7 +161,7 @@ def _files_in(folder: Path, name: str) -> tuple[str, str]:
     files = []
     for known in ((OPTIONS_FILE,), _WEIGHTS):
         paths = [path for file in known if (path := folder / file).is_file()]
-        # The names of the authors' files are longer but end alike: `elmo_small_weights.hdf5`.
+        # The files of the paper's authors have longer names, such as `elmo_small_weights.hdf5`.
         others = sorted(folder.glob(f"*{known[0]}"))
         if not paths and len(others) != 1:
             is_model = (folder / "config.json").is_file()

@@ -12,7 +12,7 @@ ALL = slice(None)
 
 
 class Conversion(NamedTuple):
-    """From the file's orientation (TensorFlow's, x @ W) to PyTorch's, and back."""
+    """Converts an array from the file's layout (TensorFlow's, x @ W) to PyTorch's, and back."""
 
     convert: Callable[[Array], Array]
     revert: Callable[[Array], Array]
@@ -39,6 +39,7 @@ class Dataset(NamedTuple):
 
     name, shape: Path and shape of the whole dataset in the file.
     key: Key of the tensor in the state dict of a `BiLm`.
+    rows, tensor_rows: The rows of the dataset and of the tensor; by default all.
     """
 
     name: str

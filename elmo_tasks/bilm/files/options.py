@@ -60,8 +60,8 @@ class BiLmOptions(NamedTuple):
 
     def described(self) -> str:
         """
-        Returns all options but the state, for a fingerprint. Options with their default are left
-        out, so that a new option changes no fingerprint.
+        Returns all options but the state, for a fingerprint. An option that has its default is left
+        out, so that the fingerprint stays the same when an option is added to this class.
         """
         values, defaults = self._replace(state=None)._asdict().items(), self._field_defaults
         told = (f"{name}={value!r}" for name, value in values if value or name not in defaults)
@@ -70,8 +70,8 @@ class BiLmOptions(NamedTuple):
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> "BiLmOptions":
         """
-        Reads options. Other keys, such as bilm-tf's training settings, are ignored. Raises
-        `ConfigurationError` with the first key that is missing or wrong.
+        Checks the content of an `options.json`. Ignores other keys, such as bilm-tf's training
+        settings. Raises `ConfigurationError` with the first key that is missing or wrong.
         """
         of_words = options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None
         fields = _of_words(options) if of_words else _of_characters(options)

@@ -18,7 +18,7 @@ StateDict = dict[str, torch.Tensor]
 # The exceptions by which h5py reports a damaged file; the kind depends on what is damaged.
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError)
 
-# The most items that are listed. Hard links may make a circle of groups.
+# The most items that are listed. Hard links may make a circle of groups, whose list has no end.
 _MAX_ITEMS = 2_000
 
 
@@ -72,7 +72,7 @@ def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
 def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     """
     Lists the datasets that are missing, have a wrong shape or cannot be read safely, and all items
-    that the options do not mention. Reads the headers alone.
+    that do not belong to a biLM of these options. Reads only the headers.
     """
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
     items = _items_of(file)
@@ -127,9 +127,9 @@ def _refuse(problems: list[str]) -> None:
 
 def _items_of(file: h5py.File) -> dict[str, h5py.HLObject | None]:
     """
-    Returns what a file has beside groups, by its path, in alphabetical order: datasets, and `None`
-    for each link, which may point to another file and is not followed. Raises `ValueError` if the
-    file has more than 2,000 items.
+    Returns the datasets of a file by their paths, in alphabetical order. The path of a link has
+    `None`: a link may point to another file, so it is not followed. Raises `ValueError` if the file
+    has more than 2,000 items.
     """
     items: dict[str, h5py.HLObject | None] = {}
     groups = [("", file["/"])]
@@ -159,7 +159,7 @@ def _is_hard(group: h5py.Group, part: str | bytes) -> bool:
 def _storage_problem(dataset: h5py.Dataset, shape: tuple[int, ...]) -> str | None:
     """
     Returns why the numbers of a dataset cannot be read, or `None`. They must be in the file itself,
-    in one piece and not compressed, so that they are no more than the shape says.
+    in one piece and not compressed, so that a small file cannot fill the memory.
     """
     if dataset.shape is None:
         return "is empty and has no shape"

@@ -40,7 +40,7 @@ _SETTINGS = (
 _INSERT = "INSERT INTO layers (key, num_bytes, checksum, value) VALUES (?, ?, ?, ?)"
 _LAST_OF_KEY = "FROM layers WHERE key = ? ORDER BY id DESC LIMIT 1"
 
-# SQLite allows no connection to be used or closed in a fork, so a fork keeps those of its parent.
+# A fork must not use or close the SQLite connections of its parent, so it keeps them open here.
 _of_parents: list[sqlite3.Connection | None] = []
 
 
@@ -49,9 +49,9 @@ class LayerDatabase:
     Keeps values by key in an SQLite file, in a folder that is made at the first use. The processes
     of one machine share it: any number may read, and one at a time writes. A value stays once its
     transaction has ended, even if its writer is killed afterwards. Each value has a checksum, and a
-    damaged value counts as missing; of a damaged file nothing is read. Errors of file and disk are
-    logged once, not raised; the database then returns no values, or accepts none. One thread at a
-    time may use it.
+    damaged value counts as missing. Nothing is read from a damaged file. Errors of file and disk
+    are not raised, but logged once: after an error of reading, the database is not used again, and
+    after an error of writing, it accepts no values. One thread at a time may use the database.
     """
 
     def __init__(self, folder: str) -> None:

@@ -53,7 +53,7 @@ class LayerStore:
         self.dtype = dtype
         self.memory = memory
         self._database = None if path is None else LayerDatabase(path)
-        # A biLM's own key -> the bytes with which the keys of its entries begin.
+        # For the own key of each biLM, the bytes with which the keys of its entries begin.
         self._begins: dict[bytes, bytes] = {}
         # The least recently used entries come first.
         self._recent: OrderedDict[bytes, Array] = OrderedDict()
@@ -168,9 +168,9 @@ def _sentences(char_ids: torch.Tensor) -> list[Array]:
 
 def encode(layers: torch.Tensor, dtype: str) -> Array:
     """
-    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU. It
-    has only one half of layer 0, because both are equal. Raises `ConfigurationError` if a value is
-    too large for the dtype, or not finite.
+    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU.
+    The halves of layer 0 are equal, so the entry has only one. Raises `ConfigurationError` if a
+    value is too large for the dtype, or not finite.
     """
     rounded = layers.to(getattr(torch, dtype)).numpy()
     if not numpy.isfinite(rounded).all():
@@ -193,7 +193,6 @@ def decode(entry: Array, dtype: str, layers: Array) -> None:
 
 
 def entry_bytes(num_layers: int, length: int, dim: int, dtype: str) -> int:
-    """Returns the size of an entry."""
     return length * (2 * num_layers - 1) * (dim // 2) * numpy.dtype(dtype).itemsize
 
 
@@ -204,9 +203,9 @@ def own_key(source: LayerSource, dtype: str) -> bytes:
 
 def key_in(database: LayerDatabase, source: LayerSource, dtype: str) -> bytes:
     """
-    Returns the bytes with which a database begins the keys of a biLM's entries, and keeps the
-    biLM's start state. The last bits of a start state differ between machines: if start states
-    differ only by rounding, the key of the first one is used.
+    Returns the bytes with which the keys of a biLM's entries begin in a database. The database
+    keeps the first start state of the biLM. The last bits of a start state differ between machines,
+    so a state that differs from the kept one only by rounding gets the same key.
     """
     weights = _weights(source, dtype)
     for key in (weights, own_key(source, dtype)):
