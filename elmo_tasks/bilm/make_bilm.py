@@ -50,7 +50,7 @@ def make_bilm(
         if state == "snapshot":
             raise ConfigurationError(
                 "a biLM that trains (requires_grad) cannot start from a snapshot, since each step "
-                "makes the snapshot out of date: state must be reset or carry"
+                "makes the snapshot out of date: use state 'reset' or 'carry'"
             )
         if store is not None or dtype not in ("auto", "float32"):
             raise ConfigurationError(

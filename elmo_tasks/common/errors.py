@@ -29,10 +29,10 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ConfigurationError(f"{name} must be {known}, not {value!r}")
 
 
-def check_at_least(name: str, number: int | None, least: int = 1) -> None:
-    """Raises `ConfigurationError` unless a setting is None or a whole number >= `least`."""
-    if number is not None and (type(number) is not int or number < least):
-        raise ConfigurationError(f"{name} must be {least} or more, not {number!r}")
+def check_positive(name: str, number: int | None) -> None:
+    """Raises `ConfigurationError` unless a setting is None or a whole number of at least 1."""
+    if number is not None and (type(number) is not int or number < 1):
+        raise ConfigurationError(f"{name} must be 1 or more, not {number!r}")
 
 
 def require_allennlp() -> None:

@@ -258,4 +258,5 @@ def _with_names(
             )
         yield number, dict(zip(names, fields))
     if names is None:
-        raise ConfigurationError(f"{name} is empty: its first line must name the columns")
+        what = "name the columns" if header else "be a row"
+        raise ConfigurationError(f"{name} is empty: its first line must {what}")

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
-from elmo_tasks.common.errors import ConfigurationError, check_at_least
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.threads import one_thread
 
 Part = TypeVar("Part")
@@ -28,7 +28,7 @@ def in_processes(
     Windows, each gets a copy of `work`. A biLM in `work` must be on the CPU; call `one_thread()`
     before loading it. Raises the error of a process, or `ConfigurationError` if one was killed.
     """
-    check_at_least("the number of processes", num_processes)
+    check_positive("the number of processes", num_processes)
     can_fork = "fork" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
     with ProcessPoolExecutor(num_processes, context, _begin, (work,)) as pool:

@@ -7,7 +7,7 @@ from torch.nn.functional import pad
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import cut_to_lengths
 
@@ -34,7 +34,7 @@ class Elmo(torch.nn.Module):
         self, bilm: BiLm, num_mixes: int = 1, keep_sentence_boundaries: bool = False, **mix: Any
     ) -> None:
         super().__init__()
-        check_at_least("num_mixes", num_mixes)
+        check_positive("num_mixes", num_mixes)
         self.bilm = bilm
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.mixes = torch.nn.ModuleList(ElmoMix(bilm.num_layers, **mix) for _ in range(num_mixes))

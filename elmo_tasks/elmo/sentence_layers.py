@@ -7,7 +7,7 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.kernels.threads import operator_threads
 
 # A sentence is a list of tokens, or a text that is cut into tokens.
@@ -40,7 +40,7 @@ class SentenceLayers:
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
-        check_at_least("batch_tokens", batch_tokens)
+        check_positive("batch_tokens", batch_tokens)
         frozen = isinstance(bilm, FrozenBiLm)
         if frozen and not bilm.training and bilm.state_name != "carry":
             self.bilm = bilm

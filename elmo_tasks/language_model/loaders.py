@@ -7,7 +7,7 @@ from allennlp.common.util import lazy_groups_of
 from allennlp.data import DataLoader
 from allennlp.data.data_loaders import TensorDict
 
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.processes import rank
 from elmo_tasks.language_model.corpus_loader import CorpusLoader, Window
 from elmo_tasks.readers.sentences import SentencesReader
@@ -34,7 +34,7 @@ class SentenceLoader(CorpusLoader):
         shuffle: bool = True,
     ) -> None:
         super().__init__(reader, data_path, shuffle)
-        check_at_least("batch_tokens", batch_tokens)
+        check_positive("batch_tokens", batch_tokens)
         self.batch_tokens = batch_tokens
 
     def __len__(self) -> int:
@@ -105,8 +105,8 @@ class WindowLoader(CorpusLoader):
         shuffle: bool = True,
     ) -> None:
         super().__init__(reader, data_path, shuffle)
-        check_at_least("rows", rows)
-        check_at_least("length", length)
+        check_positive("rows", rows)
+        check_positive("length", length)
         self.rows, self.length = rows, length
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import min_value_of_dtype
 from torch.nn.functional import cross_entropy, pad
 
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
 from elmo_tasks.modules.layers import Linear, check_input
@@ -53,7 +53,7 @@ class Bidaf(Model):
         **kwargs,
     ) -> None:
         super().__init__(vocab, **kwargs)
-        check_at_least("max_answer_tokens", max_answer_tokens)
+        check_positive("max_answer_tokens", max_answer_tokens)
         self.text_embedder = text_embedder
         self.encoder = encoder
         self.residual_encoder = residual_encoder

@@ -20,7 +20,7 @@ from elmo_tasks.readers.classify import SEVERAL
 _MAX_TOKENS = 2048
 
 # A text that may have several labels gets all labels that are at least this probable.
-_THRESHOLD = 0.5
+THRESHOLD = 0.5
 
 
 @Model.register("elmo_classifier")
@@ -69,7 +69,7 @@ class TextClassifier(Classifier):
         )
         self.dropout = torch.nn.Dropout(dropout)
         self._check_dimensions(3 * word_dim)
-        self.f1 = FBetaMultiLabelMeasure(average="micro", threshold=_THRESHOLD)
+        self.f1 = FBetaMultiLabelMeasure(average="micro", threshold=THRESHOLD)
         initializer(self)
 
     def forward(
@@ -129,7 +129,7 @@ class TextClassifier(Classifier):
                 [
                     name
                     for name in sorted(row, key=row.__getitem__, reverse=True)
-                    if row[name] >= _THRESHOLD
+                    if row[name] >= THRESHOLD
                 ]
                 for row in answer["probabilities"]
             ]

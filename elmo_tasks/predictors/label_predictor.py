@@ -9,6 +9,7 @@ from allennlp.data.fields import LabelField, MetadataField, MultiLabelField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
+from elmo_tasks.models.text_classifier import THRESHOLD
 from elmo_tasks.predictors.inputs import check_texts, given_words
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 from elmo_tasks.readers.classify import SEVERAL, TEXT_FIELDS, ClassifyReader
@@ -150,7 +151,7 @@ class ClassifyPredictor(LabelPredictor):
     ) -> list[Instance]:
         (labelled,) = super().predictions_to_labeled_instances(instance, outputs)
         if self._model.several:
-            chosen = numpy.flatnonzero(numpy.asarray(outputs["class_probabilities"]) >= 0.5)
+            chosen = numpy.flatnonzero(numpy.asarray(outputs["class_probabilities"]) >= THRESHOLD)
             size = self._model.vocab.get_vocab_size(SEVERAL)
             labels = MultiLabelField(chosen.tolist(), SEVERAL, skip_indexing=True, num_labels=size)
             labelled.add_field("label", labels)

@@ -6,7 +6,7 @@ from allennlp.common.util import JsonDict, lazy_groups_of
 from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.errors import check_positive
 
 
 class Answer(dict):
@@ -53,7 +53,7 @@ class LoadedModel:
         asked = texts if inputs is None else inputs
         if isinstance(asked, str | bytes | Mapping) or not isinstance(asked, Iterable):
             return _answer(self.predictor.predict_json(self._json(asked)))
-        check_at_least("batch_size", batch_size)
+        check_positive("batch_size", batch_size)
         groups = lazy_groups_of(list(map(self._json, asked)), batch_size)
         return [
             _answer(each) for group in groups for each in self.predictor.predict_batch_json(group)

@@ -101,7 +101,7 @@ class SrlPredictor(TextPredictor):
         ):
             raise ValueError(
                 f"predicates must be a list of indices of tokens, from 0 to {last}, but is "
-                f"{asked!r} in {inputs!r}"
+                f"{asked!r:.80} in {inputs!r:.200}"
             )
         return asked
 

@@ -16,7 +16,7 @@ from elmo_tasks.archives.published_weights import (
 )
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE, bilm_files, is_name
-from elmo_tasks.common.errors import ConfigurationError, check_at_least
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.elmo.from_config import parents_of_bilms
 from elmo_tasks.elmo.opening import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
@@ -87,7 +87,7 @@ def publish(
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder} has files; choose another folder")
-    check_at_least("max_words", max_words)
+    check_positive("max_words", max_words)
     archive = open_archive(archive_file)
     model, config = archive.model, archive.config.as_dict(quiet=True)
     if isinstance(model, ElmoLanguageModel):

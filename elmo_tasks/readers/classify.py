@@ -8,7 +8,7 @@ from allennlp.data.fields import Field, MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
-from elmo_tasks.common.errors import ConfigurationError, check_at_least
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.records import kind_of, read_records
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.fields import KnownLabelField, KnownLabelsField
@@ -64,7 +64,7 @@ class ClassifyReader(TextReader):
             raise ConfigurationError(
                 f"texts must be the names of one or two columns, not {self.texts!r}"
             )
-        check_at_least("max_tokens", max_tokens)
+        check_positive("max_tokens", max_tokens)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_rows = num_empty = 0

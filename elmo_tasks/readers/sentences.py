@@ -6,7 +6,7 @@ from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import WordIdIndexer
@@ -46,7 +46,7 @@ class SentencesReader(TextReader):
             token_indexers or {"elmo": ELMoTokenCharactersIndexer(), "tokens": WordIdIndexer()},
             **kwargs,
         )
-        check_at_least("max_tokens", max_tokens)
+        check_positive("max_tokens", max_tokens)
         self.max_tokens = max_tokens
         self.reader = reader
         self._texts: dict[str, list[str]] = {}

@@ -9,7 +9,7 @@ from allennlp.data.fields import Field, IndexField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
-from elmo_tasks.common.errors import check_at_least
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.readers.squad_file import Passage, Question, read_squad
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
@@ -50,7 +50,7 @@ class SquadReader(TextReader):
         **kwargs,
     ) -> None:
         super().__init__(token_indexers, **kwargs)
-        check_at_least("max_passage_tokens", max_passage_tokens)
+        check_positive("max_passage_tokens", max_passage_tokens)
         self.max_passage_tokens = max_passage_tokens
         self.tokenizer = tokenizer or SplittingTokenizer()
         # The last passage is kept, because the next question is often about the same passage.

@@ -9,7 +9,7 @@ from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.errors import check_at_least, check_choice
+from elmo_tasks.common.errors import check_choice, check_positive
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
@@ -88,7 +88,7 @@ class SstReader(TextReader):
     ) -> None:
         super().__init__(token_indexers, **kwargs)
         check_choice("granularity", granularity, CLASSES)
-        check_at_least("min_phrase_tokens", min_phrase_tokens)
+        check_positive("min_phrase_tokens", min_phrase_tokens)
         self.classes = CLASSES[granularity]
         self.min_phrase_tokens = min_phrase_tokens
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()

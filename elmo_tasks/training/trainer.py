@@ -173,7 +173,7 @@ class ElmoTrainer(GradientDescentTrainer):
             # AllenNLP would train one more epoch.
             self._num_epochs = min(self._num_epochs, self._start_after_epochs_completed)
         metrics, epoch = super()._try_train()
-        # If a recovered training has no epoch left, `metrics` has only those of its best epoch.
+        # If a recovered training has no epoch left, `metrics` covers only its best epoch.
         return {**self._recovery.metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:

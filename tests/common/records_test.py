@@ -219,6 +219,13 @@ def test_what_cannot_be_read_is_refused_with_its_line(
         list(read_records(tmp_path / name))
 
 
+def test_an_empty_table_without_a_header_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("")
+
+    with pytest.raises(ValueError, match="a.csv is empty: its first line must be a row"):
+        list(read_records(tmp_path / "a.csv", header=False))
+
+
 def test_a_field_may_have_any_length(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f"text\n{'x' * 200_000}\n")

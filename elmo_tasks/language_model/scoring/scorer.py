@@ -33,8 +33,8 @@ class Reading(NamedTuple):
     sentences: The tokens of each sentence, without its boundaries.
     outputs: The top layer of the forward and of the backward direction, packed: shapes
         (num_outputs, projection_dim). A sentence of n tokens has n + 1 outputs.
-    targets: Shapes (num_outputs,): the index of the token that each output predicts, in the tokens
-        and boundaries of the batch, flattened from shape (batch, width).
+    targets: Shapes (num_outputs,). Output i predicts the token at position `targets[i]` of the
+        batch, which has boundaries and is flattened from shape (batch, width).
     """
 
     sentences: list[list[str]]
