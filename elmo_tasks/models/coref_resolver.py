@@ -148,7 +148,7 @@ class CorefResolver(Model):
         return {**output_dict, "clusters": _clusters(output_dict)}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """Returns the scores of `CorefMetric`. In training, they cover the sentences that it reads."""
+        """Returns the scores of `CorefMetric`; a training scores only the sentences it reads."""
         return {**self.coref.get_metric(reset), **self.text_embedder.mix_metrics()}
 
     def _run(self, about: dict[str, Any]) -> DocumentRun:

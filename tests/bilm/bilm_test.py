@@ -112,7 +112,7 @@ def test_a_bilm_with_weights_does_not_warn(
 
 TRAINED_SNAPSHOT = {"state": "snapshot", "requires_grad": True}
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    (TRAINED_SNAPSHOT, "state must be reset or carry"),
+    (TRAINED_SNAPSHOT, "use state 'reset' or 'carry'"),
     ({"state": "warm"}, "one of reset, snapshot, carry, not 'warm'"),
     ({"options": "nowhere.json"}, "no file of options .*nowhere.json"),
     *(({"content": text}, "is not JSON") for text in (b"{", b"", b"\xff")),
