@@ -1,8 +1,7 @@
 """
 Trains a small model with ELMo on ten sentences, evaluates it and predicts the sentiment of three.
 
-The script prints each command before it runs it. The biLM is the one in the package. Ten sentences
-are few, so the figures mean little; training_configs/sst has the real models.
+Prints each command before it runs it. Ten sentences are few, so the figures mean little.
 """
 
 import os
