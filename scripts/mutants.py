@@ -185,7 +185,7 @@ def run(mutants: list[Mutant]) -> Iterator[dict[str, Any]]:
 
 def try_tests(copy: Path, mutant: Mutant, limit: float) -> tuple[str, float]:
     """
-    Runs the tests of the mutant's folder, that of the defaults, and for `kernels` those of the LSTMs
+    Runs the tests of the mutant's folder, that of the defaults, and for `kernels` those of LSTMs
     in a fork. Returns what failed, an empty string if nothing did, and the seconds of computing. A
     fork that computes for longer than `limit`, or lasts for twenty times as long, is killed, which
     counts as a failure.
