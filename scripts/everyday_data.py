@@ -1,6 +1,6 @@
 """
-Makes training data more like what people write: the models `ner`, `srl` and `snli` of the package
-were in the end trained on such data.
+Makes training data more like what people write: the models `ner`, `srl`, `coref` and `snli` of the
+package were in the end trained on such data.
 
     python scripts/everyday_data.py recase data/conll2003/eng.train my/eng.train --word 0
     python scripts/everyday_data.py negate data/snli/snli_1.0_train.jsonl my/snli.jsonl
