@@ -15,7 +15,7 @@ CHOSEN := $(PYTHON)
 PYTHON ?= $(firstword $(foreach p,$(SUPPORTED:%=python%) python3,$(if $(call supported,$p),$p)))
 
 # Two processes of one thread each share two cores.
-PYTEST := OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 -q
+PYTEST := OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist worksteal -q
 
 FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 
