@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from allennlp.data import Batch, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
+from allennlp.data.tokenizers import WhitespaceTokenizer
 
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
@@ -111,6 +112,12 @@ def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(tmp_
 
     with pytest.raises(ValueError, match=complaint):
         batch.index_instances(vocab)
+
+
+def test_raw_text_is_cut_by_the_tokenizer_that_is_given() -> None:
+    tokenizer = WhitespaceTokenizer()
+
+    assert TagReader.of_entities(tokenizer=tokenizer).tokenizer is tokenizer
 
 
 def test_an_unknown_type_in_json_is_reported_with_the_line_of_its_text(tmp_path: Path) -> None:
