@@ -2,6 +2,7 @@ import math
 
 import pytest
 import torch
+from torch.nn.functional import embedding
 
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import BiLmOptions
@@ -41,6 +42,19 @@ def test_a_token_alone_has_the_vector_that_it_has_beside_others_to_the_bit() -> 
 
     for row, token in enumerate(ids):
         assert torch.equal(cnn(token[None])[0], beside[row])
+
+
+@pytest.mark.parametrize("length", range(1, 12))
+def test_windows_after_the_longest_token_count_once(length: int) -> None:
+    torch.manual_seed(0)
+    cnn = CharCnn(BiLmOptions.from_dict(make_options(filters=[[3, 8], [5, 8], [7, 8]])))
+    ids = torch.tensor([char_ids("x" * length, 50)]) + 1
+    characters = embedding(ids, cnn.embedding).transpose(1, 2)
+
+    found = cnn._filters(ids)
+
+    expected = torch.cat([each(characters).amax(dim=2) for each in cnn.convolutions], dim=1)
+    torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.skipif(not looks_up(torch.zeros(1)), reason="no compiled functions")

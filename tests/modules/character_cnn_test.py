@@ -121,5 +121,6 @@ def test_new_characters_have_the_vector_of_the_unknown_one() -> None:
     new[new == 1] = vocab.get_token_index("z", "token_characters")
 
     assert new.max() == len(CHARACTERS) + 2
+    assert cnn.embedding.num_embeddings == vocab.get_vocab_size("token_characters")
     assert torch.equal(cnn(new), before) and torch.equal(cnn(unknown), before)
     assert cnn.embedding.weight.requires_grad
