@@ -107,8 +107,8 @@ def _check(kind: Any, value: Any, path: str) -> None:
         _check(args[0], value, path)
     elif origin in (Union, UnionType):
         for each in args:
-            # Of a class and a list, AllenNLP tries the class first. If that refuses a JSON object,
-            # AllenNLP reads the object's keys as a list of types, and imports those with a dot.
+            # AllenNLP tries a class before a list. If the class refuses a JSON object, AllenNLP
+            # reads the object's keys as a list of types, and imports those with a dot.
             is_object = isinstance(value, dict) and _is_many(each)
             _check(each, [key for key in value if "." in key] if is_object else value, path)
     elif isinstance(value, dict) and _is_mapping(kind):

@@ -26,10 +26,7 @@ from elmo_tasks.common.text import printable
 GROUPS = {
     "a model of your own": ("new", "train", "predict", "evaluate"),
     "more to do with models and biLMs": ("serve", "embed", "score", "errors"),
-    "for research": (
-        *("ablation", "probe", "mix", "neighbors"),
-        *("check", "export", "pack"),
-    ),
+    "for research": ("ablation", "probe", "mix", "neighbors", "check", "export", "pack"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 

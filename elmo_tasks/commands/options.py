@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.package_data import TRAINED
 from elmo_tasks.common.text import printable
 
 # PyTorch is imported only when a command runs, and matplotlib only for a chart.
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 # Names for the help, which must not import PyTorch.
 BILMS = "base (the default), medium, mini, original, original-5.5B or small"
-MODELS = "coref, ner, snli, squad, srl or sst"
+MODELS = " or ".join(", ".join(TRAINED).rsplit(", ", 1))
 
 
 def whole_number(least: int, text: str) -> int:

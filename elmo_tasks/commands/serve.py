@@ -17,9 +17,7 @@ import argparse
 import contextlib
 
 from elmo_tasks.commands.options import MODELS, add_bilm, add_shared, open_from_args
-
-# The models of the package, the one with the best score on dev first: the page opens with it.
-_MODELS = ("ner", "snli", "squad", "srl", "coref", "sst")
+from elmo_tasks.common.package_data import TRAINED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     blank_pipeline(args.language)
     limits = Limits()
     with listen(args.host, args.port) as listening:
-        named = name_archives(args.models or _MODELS)
+        named = name_archives(args.models or TRAINED)
         models = [ServedModel(name, open_archive(path)) for name, path in named.items()]
         opened = open_from_args(args)
         layers = SentenceLayers(opened.bilm)

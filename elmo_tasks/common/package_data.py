@@ -18,8 +18,8 @@ from elmo_tasks.common.text import nearest_or_all
 _PREFIX = "elmo_tasks:"
 _PACKAGE = Path(__file__).parents[1]
 
-# The biLM and the models of elmo-tasks-models.
-MODELS = ("base", "coref", "ner", "snli", "squad", "srl", "sst")
+# The trained models of elmo-tasks-models, the one with the best score on dev first.
+TRAINED = ("ner", "snli", "squad", "srl", "coref", "sst")
 
 
 def config_folder() -> Path:
@@ -78,7 +78,7 @@ def check_is_installed(name: str) -> None:
     Raises `ConfigurationError` if a name that was not found belongs to elmo-tasks-models, because
     that package is then not installed.
     """
-    if name in MODELS:
+    if name in ("base", *TRAINED):
         raise ConfigurationError(
             f"{name} is part of the package elmo-tasks-models, which is not installed: "
             "pip install 'elmo-tasks[models]'"

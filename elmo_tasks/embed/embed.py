@@ -136,9 +136,9 @@ def embed_words(
     with tqdm(unit=" tokens", desc="embedding", total=counts.total()) as progress:
         for sentence, layers in zip(sentences, encoder.layers(read, progress)):
             of_tokens = vectors(layers, embedding, encoder.mix)
-            places = [place for place, word in enumerate(sentence) if word in rows]
-            found = torch.tensor([rows[sentence[place]] for place in places], dtype=torch.long)
-            sums.index_add_(0, found, of_tokens[places].double())
+            indices = [index for index, word in enumerate(sentence) if word in rows]
+            found = torch.tensor([rows[sentence[index]] for index in indices], dtype=torch.long)
+            sums.index_add_(0, found, of_tokens[indices].double())
             numbers.index_add_(0, found, torch.ones(len(found), 1, dtype=torch.float64))
     means = (sums / numbers).float().numpy()
     with atomic_write(output_file) as aside, open(aside, "w", encoding="utf-8") as file:

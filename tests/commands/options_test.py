@@ -18,7 +18,7 @@ from elmo_tasks.commands.options import (
     device_of,
 )
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.package_data import MODELS as TRAINED
+from elmo_tasks.common.package_data import TRAINED
 from elmo_tasks.kernels.frozen_product import DTYPES
 
 
@@ -28,7 +28,7 @@ def test_the_help_names_every_bilm_and_model_and_dtype() -> None:
 
     assert set(re.findall(r"[\w.-]+", BILMS)) - {"the", "default", "or"} == set(KNOWN_BILMS)
     assert BILMS.startswith(f"{DEFAULT_BILM} (the default)")
-    assert set(re.findall(r"\w+", MODELS)) - {"or"} == {*TRAINED} - {DEFAULT_BILM}
+    assert set(re.findall(r"\w+", MODELS)) - {"or"} == {*TRAINED}
     assert f"--dtype {{{','.join(DTYPES)}}}" in parser.format_help()
 
 

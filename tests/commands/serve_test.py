@@ -8,7 +8,6 @@ import httpx
 import pytest
 import uvicorn
 
-from elmo_tasks.archives.known_models import KNOWN_MODELS
 from elmo_tasks.commands import serve
 from tests.helpers.archives import sst
 from tests.helpers.command_line import allennlp, refusal
@@ -44,8 +43,7 @@ def test_the_server_prints_its_address_and_answers_there(
 def test_without_a_model_the_server_has_those_of_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(serve._MODELS) == KNOWN_MODELS.keys()
-    monkeypatch.setattr(serve, "_MODELS", [f"feelings={sst(tmp_path, 'both')}"])
+    monkeypatch.setattr(serve, "TRAINED", [f"feelings={sst(tmp_path, 'both')}"])
     apps = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda server, **_: apps.append(server.config.app))
 

@@ -249,7 +249,7 @@ def test_an_archive_of_allennlps_classifier_predicts_after_the_weights_file_is_g
 ) -> None:
     weights = tmp_path / "weights.hdf5"
     weights.write_bytes(FIXTURE_FILES[1].read_bytes())
-    # By default the biLM starts from a snapshot, which is in the archive as well.
+    # The biLM starts from a snapshot by default. The archive contains the snapshot, too.
     bilm = {"options": OURS["bilm"]["options"], "pretrained_file": str(weights)}
     archive = classifier(tmp_path, elmo={**OURS, "bilm": bilm})
     weights.unlink()

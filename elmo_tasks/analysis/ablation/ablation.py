@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from subprocess import Popen
 from typing import Any, BinaryIO
 
 from tqdm import tqdm
@@ -65,7 +64,7 @@ def run_ablation(
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
     results: dict[Run, dict[str, Any]] = {run: {} for run in runs}
 
-    def begin(run: Run) -> Popen | None:
+    def begin(run: Run) -> subprocess.Popen | None:
         return start(run, configs[run], packages)
 
     with closing(train_all(ordered, begin, jobs)) as trainings:
