@@ -170,6 +170,23 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
 
 
 @pytest.mark.fork
+def test_a_run_that_was_killed_before_its_first_checkpoint_is_begun_anew(
+    folder: Path, ablate: Ablate
+) -> None:
+    changes = json.dumps({"trainer.num_epochs": 1, "trainer.callbacks": ["stop"]})
+    args: list[object] = ["--variants", "both", "--seeds", 1, "-o", changes]
+    args += ["--include-package", "tests.helpers.stop_callback"]
+    run = folder / "runs" / "both" / "seed1"
+    kill_in_epoch(0, command(folder, *args))
+    assert (run / "config.json").exists() and not list(run.glob("*.th"))
+
+    status, _ = ablate(*args)
+
+    assert status == 0
+    assert read(folder / "runs" / "results.json")["runs"][0]["status"] == "complete"
+
+
+@pytest.mark.fork
 def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
     folder: Path, ablate: Ablate
 ) -> None:

@@ -102,7 +102,7 @@ def start(
     """
     Starts the training of a run, or continues it from its last checkpoint. Returns the process that
     trains, or `None` if the run is complete. `elmo-tasks train` itself refuses a folder that has
-    other files than those of a training, or that another process uses.
+    files, but no config of a training, or that another process uses.
 
     # Parameters
 
@@ -117,6 +117,9 @@ def start(
         command += ["--include-package", package]
     if run.is_interrupted():
         command.append("--recover")
+    elif run.has_begun():
+        # It ended before its first checkpoint, so there is nothing to keep.
+        command.append("--force")
     write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
     with open(run.log, "ab") as log:
         log.write(f"$ {shlex.join(command)}\n".encode())

@@ -52,6 +52,10 @@ class Run(NamedTuple):
             _read(self.folder / "metrics.json") is not None and (self.folder / "best.th").exists()
         )
 
+    def has_begun(self) -> bool:
+        """Returns whether there is the config that AllenNLP saves first, whole or not."""
+        return (self.folder / "config.json").exists()
+
     def is_interrupted(self) -> bool:
         """Returns whether there is a checkpoint to continue from."""
         has_checkpoint = any(self.folder.glob("training_state_e*_b*.th"))
