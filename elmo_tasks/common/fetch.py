@@ -47,11 +47,7 @@ def local_path(name: str | os.PathLike) -> str:
             raise FileNotFoundError(f"file {name} not found")
         check_regular(name)
         return name
-    try:
-        from allennlp.common.file_utils import cached_path
-    except ModuleNotFoundError:
-        return _fetched(name)
-    return str(cached_path(name))
+    return _fetched(name)
 
 
 def check_regular(path: str | os.PathLike) -> None:
@@ -131,7 +127,17 @@ def hub_folder(name: str) -> str:
         ) from error
 
 
+# A process that reads a file twice asks once, and so reads the same content.
+@functools.cache
 def _fetched(address: str) -> str:
+    try:
+        from allennlp.common.file_utils import cached_path
+    except ModuleNotFoundError:
+        return _downloaded(address)
+    return str(cached_path(address))
+
+
+def _downloaded(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     name = f"{hashlib.sha256(address.encode()).hexdigest()}.file"

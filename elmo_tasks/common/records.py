@@ -71,8 +71,13 @@ def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
 
 
 def suffix_of(path: str | os.PathLike) -> str:
-    """Returns the suffix of a file's name, without a suffix of compression such as `.gz`."""
+    """
+    Returns the suffix of a file's name, without a suffix of compression such as `.gz`, and without
+    the query of an address.
+    """
     name = Path(path)
+    if "://" in str(path):
+        name = Path(str(path).partition("?")[0])
     return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
 

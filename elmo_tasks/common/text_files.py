@@ -34,9 +34,9 @@ _MAX_MESSAGE = 400
 
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
-    Returns the sorted paths of the files that a path, an address or a glob pattern names, such as
-    `s3://bucket/*.gz`. The path of an existing file is no pattern. Raises `FileNotFoundError` if no
-    file is found.
+    Returns the sorted paths or addresses of the files that a path, an address or a glob pattern
+    names, such as `s3://bucket/*.gz`. The path of an existing file is no pattern. Raises
+    `FileNotFoundError` if no file is found.
     """
     system, path = _file_system(os.fspath(pattern))
     if system is not None:
@@ -46,8 +46,12 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
             raise FileNotFoundError(f"file {pattern} not found")
         return [system.unstrip_protocol(name) for name in found]
     matches = [] if os.path.isfile(pattern) else glob.glob(str(pattern), recursive=True)
-    # An address may contain a question mark and still be no pattern.
-    return sorted(filter(os.path.isfile, matches)) or [local_path(pattern)]
+    if found := sorted(filter(os.path.isfile, matches)):
+        return found
+    # An address may contain a question mark and still be no pattern. Its name, unlike that of its
+    # copy, tells what kind of file it is.
+    copied = local_path(pattern)
+    return [os.fspath(pattern) if "://" in str(pattern) else copied]
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def test_an_address_is_fetched_and_errors_name_the_address(
     monkeypatch.setattr(text_files, "local_path", {address: str(fetched)}.get)
 
     # The question mark makes no pattern of it.
-    assert corpus_files(address) == [str(fetched)]
+    assert corpus_files(address) == [address]
     with pytest.raises(ValueError, match=r"https://host/text\?x=1:2: not UTF-8"):
         list(numbered_lines(address))
 

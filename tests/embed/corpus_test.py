@@ -8,6 +8,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from elmo_tasks.common import text_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.embed.corpus import Corpus
 
@@ -52,6 +53,20 @@ def test_addresses_of_fsspec_are_read(name: str, tmp_path: Path) -> None:
 
     assert list(corpus) == 3 * TEXTS
     assert corpus.files == [f"memory:///corpus/{copy}-{name}" for copy in "xyx"]
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl"])
+def test_the_name_in_an_address_says_what_a_fetched_file_is(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = write(tmp_path, name).rename(tmp_path / "0a1b")
+    address = f"https://host/{name}?version=1.2"
+    monkeypatch.setattr(text_files, "local_path", {address: str(copy)}.get)
+
+    corpus = Corpus([address])
+
+    assert list(corpus) == TEXTS
+    assert corpus.files == [address]
 
 
 def test_an_address_that_cannot_be_opened_is_refused() -> None:
