@@ -15,7 +15,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.part_files import Parts
+from elmo_tasks.embed.part_files import ABOUT, Parts
 from elmo_tasks.embed.parts import (
     Array,
     EmbedPart,
@@ -57,6 +57,9 @@ def embed(
     # All lines are read here, so that a damaged line is found before anything is computed.
     index = {text: str(number) for number, text in enumerate(corpus)}
     folder = output_file.with_name(f"{output_file.name}.partial")
+    if not (folder / ABOUT).exists():
+        # An earlier run was killed while it removed its parts.
+        shutil.rmtree(folder, ignore_errors=True)
     parts = Parts(folder, about_vectors(encoder, embedding))
     work = EmbedPart(encoder.layers, _write_part, parts, embedding, encoder.mix)
     manifest = embed_parts(corpus, work, engine, None, ".hdf5")

@@ -87,6 +87,16 @@ def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
         embed(text, paths.hdf5, ElmoEncoder(encoder.bilm, mix), "mix")
 
 
+def test_what_a_killed_run_left_of_its_parts_is_removed(paths: Paths, encoder: ElmoEncoder) -> None:
+    paths.partial.mkdir()
+    (paths.partial / "part-000000-0a1b.hdf5").touch()
+
+    embed(Corpus([paths.text]), paths.hdf5, encoder)
+
+    assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
+    assert not paths.partial.exists()
+
+
 FILES = ["--options", FIXTURE_FILES[0], "--weights", FIXTURE_FILES[1]]
 
 
