@@ -97,7 +97,13 @@ def _join(
     whole = parts[0].with_name(".whole.hdf5")
     with h5py.File(whole, "w") as file:
         for part in parts:
-            with h5py.File(part, "r") as read:
+            try:
+                read = h5py.File(part, "r")
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{part} is damaged; remove it and run the same command again ({error})"
+                ) from error
+            with read:
                 for name in sorted(read, key=int):
                     h5py.h5o.copy(read.id, name.encode(), file.id, name.encode())
         dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())

@@ -97,6 +97,23 @@ def test_what_a_killed_run_left_of_its_parts_is_removed(paths: Paths, encoder: E
     assert not paths.partial.exists()
 
 
+def test_a_damaged_part_is_named(paths: Paths, encoder: ElmoEncoder) -> None:
+    def stop(*arguments: Any) -> Any:
+        list(map(*arguments))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed(Corpus([paths.text]), paths.hdf5, encoder, engine=stop)
+    (part,) = paths.partial.glob("part-*")
+    part.write_bytes(part.read_bytes()[:1000])
+
+    with pytest.raises(ConfigurationError, match=f"{part.name} is damaged; remove it and run"):
+        embed(Corpus([paths.text]), paths.hdf5, encoder)
+    part.unlink()
+    embed(Corpus([paths.text]), paths.hdf5, encoder)
+    assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
+
+
 FILES = ["--options", FIXTURE_FILES[0], "--weights", FIXTURE_FILES[1]]
 
 
