@@ -7,9 +7,10 @@ import torch
 from torch.nn.functional import embedding
 
 from elmo_tasks.bilm.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
-from elmo_tasks.bilm.files.known_bilms import local_weights
+from elmo_tasks.bilm.files.known_bilms import is_zip, local_weights
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
@@ -119,9 +120,14 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
     weights, with a word on each line. Raises `ConfigurationError` if the file is missing, is not
     UTF-8 or has a wrong number of words.
     """
-    file = Path(local_weights(weight_file)).with_name(VOCABULARY_FILE)
+    name = os.fspath(weight_file)
+    if "://" in name and not is_zip(name):
+        beside = f"{name.rpartition('/')[0]}/{VOCABULARY_FILE}"
+    else:
+        beside = str(Path(local_weights(name)).with_name(VOCABULARY_FILE))
     try:
-        lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        file = Path(local_path(beside))
+        lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"a biLM of words needs {VOCABULARY_FILE} beside {weight_file}: {error}"
@@ -129,7 +135,7 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
     words = [word for line in lines if (word := line.strip()) != _NO_WORD]
     if len(words) != num_words:
         raise ConfigurationError(
-            f"{file} has {len(words)} words, but n_tokens_vocab of the options is {num_words}"
+            f"{beside} has {len(words)} words, but n_tokens_vocab of the options is {num_words}"
         )
     return words
 

@@ -137,7 +137,7 @@ def read_dictionary(path: Path) -> list[str]:
     """
     entries: dict[int, str] = {}
     try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
         for number, line in enumerate(lines, start=1):
             fields = line.strip().split("\t")
             # If `strip` removed the entry, it was an ideographic space.

@@ -11,6 +11,7 @@ import torch
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common import fetch
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.opening import load_bilm
@@ -113,6 +114,32 @@ def test_another_vocabulary_has_another_fingerprint(tmp_path: Path) -> None:
     }
 
     assert len(fingerprints) == 2
+
+
+def test_a_vocabulary_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    folder = write_bilm(tmp_path / "bilm")
+    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8-sig")
+
+    bilm = ElmoEncoder.from_pretrained(folder).layers.bilm
+
+    assert bilm.word_table.lexicon.get_words()[0] == WORDS[0]
+
+
+def test_the_vocabulary_of_weights_at_an_address_is_fetched_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_bilm(tmp_path / "bilm")
+
+    def copied(address: str) -> str:
+        name = address.removeprefix("https://host/bilm/")
+        return str(shutil.copy(folder / name, tmp_path / f"copy-{name}"))
+
+    monkeypatch.setattr(fetch, "_fetched", copied)
+
+    encoder = ElmoEncoder.from_pretrained("https://host/bilm/weights.hdf5")
+
+    expected = ElmoEncoder.from_pretrained(folder)
+    assert encoder.bilm.fingerprint() == expected.bilm.fingerprint()
 
 
 def test_every_word_of_the_table_gets_a_gradient(tmp_path: Path) -> None:

@@ -62,6 +62,15 @@ def test_the_sample_config_need_not_be_there(tmp_path: Path) -> None:
     assert options["lstm"]["dim"] == 4096 and options["many_langs"]["word_dim"] == 100
 
 
+def test_a_dictionary_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    folder = many_langs.write(tmp_path / "de")
+    expected = ElmoEncoder.from_pretrained(folder).bilm
+    characters = (folder / "char.dic").read_text(encoding="utf-8")
+    (folder / "char.dic").write_text(characters, encoding="utf-8-sig")
+
+    assert ElmoEncoder.from_pretrained(folder).bilm.fingerprint() == expected.fingerprint()
+
+
 class Program:
     """Would run a program when it is unpickled."""
 
