@@ -42,8 +42,8 @@ def in_processes(
                 yield running.popleft().result()
         except BrokenProcessPool as error:
             raise ConfigurationError(
-                "a process was killed, perhaps for lack of memory; use fewer processes or smaller "
-                "batches, and run the same command again: what is done is kept"
+                "a process was killed, perhaps for lack of memory; run the same command again, "
+                "with fewer processes"
             ) from error
         finally:
             pool.shutdown(cancel_futures=True)
