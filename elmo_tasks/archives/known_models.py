@@ -9,7 +9,7 @@ from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, TENSORFLOW_HUB, has_b
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import hub_folder, is_hub_name
 from elmo_tasks.common.package_data import check_is_installed, pretrained_files
-from elmo_tasks.common.text import nearest_or_all
+from elmo_tasks.common.text import listed, nearest_or_all
 
 _CONFIG = "config.json"
 
@@ -50,6 +50,10 @@ def _model_path(name: str) -> str:
     if is_hub_name(name):
         return hub_folder(name)
     if not os.path.exists(name) and not any(mark in name for mark in "./"):
+        if name in KNOWN_BILMS:
+            raise ConfigurationError(
+                f"{name} is a biLM and no trained model, of which there are {listed(KNOWN_MODELS)}"
+            )
         check_is_installed(name)
         raise ConfigurationError(
             f"there is no file or folder {name}, and no model of this name"

@@ -66,3 +66,9 @@ def test_a_path_with_an_equals_sign_is_a_path(tmp_path: Path) -> None:
 def test_two_archives_of_one_name_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="a/b and a/b/model.tar.gz .* named b: give NAME="):
         name_archives(["a/b", "a/b/model.tar.gz"])
+
+
+@pytest.mark.parametrize("name", ["base", "original"])
+def test_a_bilm_is_no_trained_model(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name} is a biLM and no trained model.* ner, "):
+        model_path(name)
