@@ -19,7 +19,10 @@ def test_configs_were_found() -> None:
     [
         ("{ bilm: 'smal' }", "bilm must be one of base, fixture, medium, mini, .*, not smal"),
         ("{ no_field: 1 }", "Extra parameters passed to elmo-probe: .*no_field"),
-        ("{ probe: { type: 'forest' } }", "forest"),
+        (
+            "{ probe: { type: 'forest' } }",
+            "type of the model must be linear or nearest, not 'forest'$",
+        ),
         ("{ train_data_path: 'no_such_file.txt' }", "no_such_file.txt"),
         ("{ train_data_path: error 'no path' }", "pos.jsonnet: no path"),
     ],

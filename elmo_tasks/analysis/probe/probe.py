@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedTokens, embed
 from elmo_tasks.analysis.tables import layer_name, table
+from elmo_tasks.common.errors import check_choice
 from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.from_config import bilm_from_config, with_options
 from elmo_tasks.elmo.mix import ElmoMix
@@ -154,7 +155,7 @@ class NearestProbe:
             yield ProbeRow(layer_name(layer), accuracy(predicted, validation.tags))
 
 
-# The probes by their `type` in a config. The first is the default.
+# The probes by their `type` in a config.
 PROBES: dict[str, Callable[..., LinearProbe | NearestProbe]] = {
     "linear": LinearProbe,
     "nearest": NearestProbe,
@@ -194,7 +195,8 @@ def run_config(config: dict[str, Any]) -> dict[str, Any]:
     paths = [params.pop(f"{name}_data_path") for name in ("train", "validation")]
     model = params.pop("model")
     bilm = model.pop("bilm").as_dict(quiet=True)
-    kind = model.pop_choice("type", [*PROBES], default_to_first_choice=True)
+    kind = model.pop("type", "linear")
+    check_choice("type of the model", kind, PROBES)
     probe = from_fields(PROBES[kind], model.as_dict(quiet=True))
     params.assert_empty("elmo-probe")
     sentence_layers = SentenceLayers(bilm_from_config(bilm).eval())
