@@ -122,6 +122,9 @@ def _system(folder: str) -> tuple[Any, str]:
     # fsspec is always installed, because PyTorch requires it.
     import fsspec
 
+    if _is_local(folder):
+        # fsspec would give a tilde and two colons a meaning that they have nowhere else here.
+        return fsspec.filesystem("file"), os.path.abspath(folder)
     try:
         return fsspec.core.url_to_fs(folder)
     except (ImportError, ValueError) as error:

@@ -172,6 +172,17 @@ def test_a_folder_is_gone_on_with_only_as_it_was_begun(
     assert_same(rows(out), expected)
 
 
+@pytest.mark.parametrize("name", ["~", "a::b"])
+def test_any_name_of_a_folder_is_gone_on_with(
+    name: str, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    embedded(text, f"{name}/out")
+
+    assert parts_computed(monkeypatch, text, f"{name}/out") == []
+    assert Path(name, "out", "_manifest.json").exists()
+
+
 def test_files_of_others_are_left_alone(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
