@@ -1,4 +1,5 @@
 import asyncio
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from elmo_tasks.analysis.mix import mixes_of
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import parse_json
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
@@ -44,6 +46,11 @@ class ServedModel:
     """A model of the server, with its `name` in addresses such as `/predict/ner`."""
 
     def __init__(self, name: str, archive: Archive) -> None:
+        if re.fullmatch(r"[\w./-]+", name) is None:
+            raise ConfigurationError(
+                f"a model cannot be named {name!r}: give it as NAME=MODEL, with a name of letters, "
+                "digits and _ . / -"
+            )
         self.name = name
         self.model = archive.model
         self.predictor = Predictor.from_archive(archive)

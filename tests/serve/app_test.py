@@ -7,6 +7,7 @@ import httpx
 import pytest
 from allennlp.models import load_archive
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.serve.app import STATIC, ServedModel
 from tests.helpers.archives import language_model
@@ -116,6 +117,14 @@ def test_the_page_loads_only_files_of_the_server(address: str) -> None:
         assert source.startswith("/")
         assert httpx.get(f"{address}{source}").status_code == 200
     assert "style=" not in html and not re.search(r"<script(?! [^>]*src=)|<style", html)
+
+
+@pytest.mark.parametrize("name", ["c#", "a b", "{x}", "it's", ""])
+def test_a_name_that_cannot_be_in_an_address_is_refused(tmp_path: Path, name: str) -> None:
+    archive = load_archive(str(language_model(tmp_path)))
+
+    with pytest.raises(ConfigurationError, match="cannot be named .*: give it as NAME=MODEL"):
+        ServedModel(name, archive)
 
 
 def test_no_file_of_the_page_names_another_machine() -> None:
