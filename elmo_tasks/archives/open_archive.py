@@ -20,7 +20,7 @@ from elmo_tasks.archives.check_config import NotAllowed, check_config
 from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import check_inside, check_regular, local_path
+from elmo_tasks.common.fetch import check_folder, local_path
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
@@ -64,10 +64,7 @@ def open_archive(
 
 
 def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Archive:
-    for path in folder.rglob("*"):
-        check_inside(path, folder)
-        if not path.is_dir():
-            check_regular(path)
+    check_folder(folder)
     config = _read_object(folder / "config.json")
     for key in ("dataset_reader", "model"):
         if key not in config:
