@@ -32,6 +32,17 @@ _MORE_PARAMETERS = 2 * 10**8
 # The memory that a parameter tensor takes besides its numbers, expressed as a count of numbers.
 _OVERHEAD = 20_000
 
+# Settings that our readers no longer have, with the values that earlier versions wrote into every
+# config. Other values mean what no reader does any more, and are refused.
+_FORMER: dict[str, Any] = {
+    "max_words": 25_000,
+    "scheme": "BIOUL",
+    "singletons": False,
+    "tokens_from": "sentence",
+    "wrong_answers": "skip",
+    "wrong_mentions": "refuse",
+}
+
 
 def open_archive(
     name: str | os.PathLike,
@@ -69,6 +80,9 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     for key in ("dataset_reader", "model"):
         if key not in config:
             raise ConfigurationError(f"config.json has no {key}")
+    for key in ("dataset_reader", "validation_dataset_reader"):
+        if key in config:
+            config[key] = _without_former(config[key])
     try:
         check_config({**config, "model": _without_files(config["model"])})
     except NotAllowed as refused:
@@ -119,6 +133,17 @@ def _without_files(model: Any) -> Any:
         return model
     left_out = {"pretrained_file", "initializer"} | ({"store"} if "options" in model else set())
     return {key: _without_files(value) for key, value in model.items() if key not in left_out}
+
+
+def _without_former(reader: Any) -> Any:
+    """Returns the config of a reader, and of a reader in it, without the settings of `_FORMER`."""
+    if not isinstance(reader, dict) or not str(reader.get("type")).startswith("elmo_"):
+        return reader
+    return {
+        key: _without_former(value)
+        for key, value in reader.items()
+        if key not in _FORMER or value != _FORMER[key]
+    }
 
 
 def _make_model(config: dict[str, Any], folder: Path) -> Model:
