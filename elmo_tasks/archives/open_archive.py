@@ -20,7 +20,7 @@ from elmo_tasks.archives.check_config import NotAllowed, check_config
 from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import check_inside, check_regular, local_path
+from elmo_tasks.common.fetch import check_folder, local_path
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
@@ -31,6 +31,17 @@ _MORE_PARAMETERS = 2 * 10**8
 
 # The memory that a parameter tensor takes besides its numbers, expressed as a count of numbers.
 _OVERHEAD = 20_000
+
+# Settings that our readers no longer have, with the values that earlier versions wrote into every
+# config. Other values mean what no reader does any more, and are refused.
+_FORMER: dict[str, Any] = {
+    "max_words": 25_000,
+    "scheme": "BIOUL",
+    "singletons": False,
+    "tokens_from": "sentence",
+    "wrong_answers": "skip",
+    "wrong_mentions": "refuse",
+}
 
 
 def open_archive(
@@ -64,14 +75,14 @@ def open_archive(
 
 
 def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Archive:
-    for path in folder.rglob("*"):
-        check_inside(path, folder)
-        if not path.is_dir():
-            check_regular(path)
+    check_folder(folder)
     config = _read_object(folder / "config.json")
     for key in ("dataset_reader", "model"):
         if key not in config:
             raise ConfigurationError(f"config.json has no {key}")
+    for key in ("dataset_reader", "validation_dataset_reader"):
+        if key in config:
+            config[key] = _without_former(config[key])
     try:
         check_config({**config, "model": _without_files(config["model"])})
     except NotAllowed as refused:
@@ -122,6 +133,17 @@ def _without_files(model: Any) -> Any:
         return model
     left_out = {"pretrained_file", "initializer"} | ({"store"} if "options" in model else set())
     return {key: _without_files(value) for key, value in model.items() if key not in left_out}
+
+
+def _without_former(reader: Any) -> Any:
+    """Returns the config of a reader, and of a reader in it, without the settings of `_FORMER`."""
+    if not isinstance(reader, dict) or not str(reader.get("type")).startswith("elmo_"):
+        return reader
+    return {
+        key: _without_former(value)
+        for key, value in reader.items()
+        if key not in _FORMER or value != _FORMER[key]
+    }
 
 
 def _make_model(config: dict[str, Any], folder: Path) -> Model:

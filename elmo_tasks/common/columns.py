@@ -1,5 +1,6 @@
 """Files in columns, such as those of CoNLL-2003, CoNLL-2012 and CoNLL-U: a token on each line."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -37,6 +38,21 @@ def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
             )
 
 
+def check_indices(path: str | os.PathLike, line: int, indices: Sequence[str]) -> None:
+    """
+    Raises `ValueError` with file and line unless the column `index` of a sentence, which begins at
+    `line`, counts its tokens from 0 or 1.
+    """
+    for row, index in enumerate(indices):
+        expected = str(int(indices[row - 1]) + 1) if row else "0 or 1"
+        with at_line(path, line + row):
+            if index not in expected.split(" or "):
+                raise ValueError(
+                    f"expected the index {expected} of a token in its sentence, but got "
+                    f"{index!r:.80}; a sentence ends with an empty line"
+                )
+
+
 def sentence_columns(
     lines: Iterator[tuple[int, str]], name: str, kind: str, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[int, dict[str, list[Any]]]]:
@@ -49,13 +65,18 @@ def sentence_columns(
 
     The columns of CoNLL-U are fixed. Those of other files are by default `word`, `column_2`,
     `column_3`, ..., `tag`. A value of the column `roles` is a list. Raises `ValueError` with file
-    (`name`) and line if a line has another number of columns.
+    (`name`) and line if a line has another number of columns, or begins with a byte order mark.
     """
     is_conllu = kind == "conllu"
     columns = CONLLU if is_conllu else columns
     tokens: list[list[Any]] = []
     start = 0
     for number, line in chain(lines, [(0, "")]):
+        if line.startswith("\ufeff"):
+            raise ValueError(
+                f"{name}:{number}: the line begins with a byte order mark, which only the first "
+                "line may have; remove it"
+            )
         if is_conllu and line.startswith("#"):
             continue
         values = line.split("\t") if is_conllu else _VALUE.findall(line)

@@ -70,6 +70,14 @@ def check_inside(path: Path, folder: Path) -> None:
             raise ConfigurationError(f"{path} is a link out of its folder")
 
 
+def check_folder(folder: Path) -> None:
+    """Raises `ConfigurationError` if a folder has a link out of it, a pipe or a device."""
+    for path in folder.rglob("*"):
+        check_inside(path, folder)
+        if not path.is_dir():
+            check_regular(path)
+
+
 def is_hub_name(name: str) -> bool:
     """
     Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. The

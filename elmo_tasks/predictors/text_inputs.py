@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
 from elmo_tasks.common.text import did_you_mean, listed
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
 
 logger = logging.getLogger(__name__)
 
@@ -110,12 +110,9 @@ def _rows(
             empty.append(row.line)
             continue
         taken = (*predictor.input_names, *predictor.other_names)
-        further = {
-            f"input_{name}" if name in taken else name: value
-            for name, value in row.values.items()
-            if name and name not in columns.values()
-        }
-        yield row._replace(values={**asked, **further})
+        read = ("", *columns.values())
+        further = {name: value for name, value in row.values.items() if name not in read}
+        yield row._replace(values={**asked, **renamed(further, taken)})
     if empty:
         message = "%s: rows without a text have no answer: %d, the first in line %d"
         logger.warning(message, path, len(empty), empty[0])

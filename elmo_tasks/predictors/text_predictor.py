@@ -1,5 +1,6 @@
 import json
 import sys
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -172,12 +173,18 @@ def as_json(answer: JsonDict) -> str:
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """
-    Puts further fields before those of an answer. If the answer has a field of the same name, the
-    further field becomes `input_NAME`.
-    """
-    renamed = {f"input_{name}" if name in answer else name: fields[name] for name in fields}
-    return {**renamed, **answer}
+    """Puts further fields before those of an answer (see `renamed`)."""
+    return {**renamed(fields, answer), **answer}
+
+
+def renamed(fields: JsonDict, taken: Collection[str]) -> JsonDict:
+    """Returns fields in which a name that is taken, or that a field before has, is `input_NAME`."""
+    found: JsonDict = {}
+    for name, value in fields.items():
+        while name in taken or name in found:
+            name = f"input_{name}"
+        found[name] = value
+    return found
 
 
 def one_line(*parts: Any) -> str:

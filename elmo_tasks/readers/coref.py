@@ -8,7 +8,13 @@ from allennlp.data.fields import MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
-from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns, sentence_columns
+from elmo_tasks.common.columns import (
+    CONLL_2012,
+    ROLES,
+    check_columns,
+    check_indices,
+    sentence_columns,
+)
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.fields import GenreField
@@ -143,8 +149,9 @@ def read_coref(
     # Raises
 
     `ValueError`, with file and line: A document lacks its first or last line, or is empty; a line
-        has another number of columns; the bracket of a mention is unbalanced within its sentence;
-        or a cluster has a mention twice.
+        has another number of columns; the column `index` does not count the tokens of a sentence;
+        the bracket of a mention is unbalanced within its sentence; or a cluster has a mention
+        twice.
     """
     found = False
     for document in _documents(file_path):
@@ -202,6 +209,7 @@ def _parsed(
     clusters: dict[str, list[Span]] = {}
     lines = iter(document.lines)
     for line, values in sentence_columns(lines, str(file_path), "columns", columns):
+        check_indices(file_path, line, values.get("index", ()))
         # The open mentions of each cluster: the index of the first word, and its line.
         begun: dict[str, list[tuple[int, int]]] = {}
         for row, value in enumerate(values["coreference"]):

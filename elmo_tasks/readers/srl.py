@@ -8,7 +8,7 @@ from allennlp.data.fields import Field, MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
+from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns, check_indices
 from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, write_tags
@@ -129,8 +129,8 @@ def read_srl(
     # Raises
 
     `ValueError`, with file and line: There is no sentence or no predicate; a line has another
-        number of columns; a sentence has more or fewer columns of roles than predicates; or
-        brackets are unbalanced or overlap.
+        number of columns; the column `index` does not count the tokens of a sentence; a sentence
+        has more or fewer columns of roles than predicates; or brackets are unbalanced or overlap.
     """
     num_sentences = num_predicates = 0
     for record in read_records(file_path, "columns", columns):
@@ -148,6 +148,7 @@ def read_srl(
 
 
 def _sentence(record: Record) -> SrlSentence:
+    check_indices(record.file, record.line, record.values.get("index", ()))
     words, predicates = record.values["word"], record.values["predicate"]
     rows: list[list[str]] = record.values[ROLES]
     for row, values in enumerate(rows):

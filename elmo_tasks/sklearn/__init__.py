@@ -72,7 +72,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         `ConfigurationError`: A parameter cannot be used.
         `ValueError`: `X` is one string, a table or a mapping, or contains something other than
-            texts.
+            texts; or the tokenizer returns something other than tokens.
         """
         encoder = self._encoder()
         texts = self._texts(X)
@@ -98,8 +98,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
         """Returns those sentences of a text that have tokens."""
         if isinstance(text, str):
-            cut = self.tokenizer or _TOKEN.findall
-            sentences = [list(cut(sentence)) for sentence in _SENTENCE.split(text)]
+            sentences = [self._cut(sentence) for sentence in _SENTENCE.split(text)]
         elif isinstance(text, list) and all(isinstance(token, str) for token in text):
             sentences = [text]
         else:
@@ -107,6 +106,18 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"text {index} must be a string or a list of tokens, but is {text!r:.80}"
             )
         return list(filter(None, sentences))
+
+    def _cut(self, sentence: str) -> list[str]:
+        """Returns the tokens of a sentence."""
+        cut = (self.tokenizer or _TOKEN.findall)(sentence)
+        tokens = list(cut)
+        # The characters of a string would be taken for tokens.
+        if isinstance(cut, str) or not all(isinstance(token, str) for token in tokens):
+            raise ValueError(
+                f"the tokenizer must return a list of strings, but returned {cut!r:.80} for "
+                f"{sentence!r:.80}"
+            )
+        return tokens
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

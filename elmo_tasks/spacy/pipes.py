@@ -18,7 +18,7 @@ from elmo_tasks import common
 from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.fetch import check_folder, local_path
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.kernels.threads import operator_threads
 
@@ -140,12 +140,13 @@ class ModelPipe(BatchedPipe):
             yield sentence.doc, sentence.indices, answer
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Returns the archive of the model. If its folder has none, the archive is made first."""
+        """Returns the archive of the model. If its folder has none, makes it first."""
         if self._archive is not None:
             return self._archive
         path = model_path(self._model)
         if not os.path.isdir(path):
             return Path(local_path(path)).read_bytes()
+        check_folder(Path(path))
         archive = Path(path) / _ARCHIVE
         return archive.read_bytes() if archive.exists() else _archived(path)
 

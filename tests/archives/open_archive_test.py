@@ -23,7 +23,7 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.unpacking import unpacked
-from tests.helpers.archives import language_model, member, repacked, sst
+from tests.helpers.archives import language_model, member, repacked, sst, task_model
 from tests.helpers.command_line import allennlp, our_command
 from tests.helpers.configs import ROOT
 from tests.helpers.hostile_configs import HARMLESS, REFUSED, Change, put
@@ -295,6 +295,36 @@ def test_the_model_is_the_one_that_allennlp_loads(archive: Path) -> None:
     for name, tensor in ours.model.state_dict().items():
         assert tensor.equal(expected[name]), name
     assert type(ours.dataset_reader) is type(theirs.dataset_reader)
+
+
+# The settings that the readers of an earlier day had, with the values of the shipped configs.
+FORMER = {
+    "coref": {"max_words": 25000, "singletons": False, "wrong_mentions": "refuse"},
+    "ner": {"scheme": "BIOUL"},
+    "snli": {"tokens_from": "sentence"},
+    "squad": {"wrong_answers": "skip"},
+}
+
+
+@pytest.mark.parametrize("task", FORMER)
+def test_an_archive_with_settings_of_an_earlier_day_is_opened(task: str, tmp_path: Path) -> None:
+    def add(config: dict[str, Any]) -> None:
+        config["dataset_reader"] |= FORMER[task]
+        fraction = {"type": "elmo_fraction", "fraction": 1.0, "reader": config["dataset_reader"]}
+        config["validation_dataset_reader"] = fraction
+
+    archive = repacked(task_model(tmp_path, task, "baseline"), tmp_path / "a.tar.gz", add)
+
+    opened = open_archive(archive)
+
+    assert type(opened.validation_dataset_reader.reader) is type(opened.dataset_reader)
+
+
+def test_another_value_of_a_setting_of_an_earlier_day_is_refused(tmp_path: Path) -> None:
+    change = put("dataset_reader.scheme", "BIO")
+    archive = repacked(task_model(tmp_path, "ner", "baseline"), tmp_path / "a.tar.gz", change)
+
+    assert "unexpected keyword argument 'scheme'" in refusal(open_archive, archive)
 
 
 def test_the_user_changes_the_config_as_they_like(archive: Path) -> None:

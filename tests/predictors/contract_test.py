@@ -337,6 +337,7 @@ def test_the_examples_of_a_task_are_inputs(task: str, predictor: TextPredictor) 
 
 
 def test_a_field_that_the_answer_has_too_is_renamed() -> None:
-    answer = with_fields({"label": "c"}, {"label": "a", "id": 1})
+    answer = with_fields({"label": "c"}, {"label": "a", "id": 1, "input_label": "b"})
 
-    assert answer == {"input_label": "a", "id": 1, "label": "c"}
+    # An answer may be an input again, and no field of it is lost.
+    assert answer == {"input_label": "a", "id": 1, "input_input_label": "b", "label": "c"}

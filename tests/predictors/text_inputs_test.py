@@ -66,11 +66,12 @@ def test_rows_have_a_sentence_and_further_fields(name: str, tmp_path: Path) -> N
 
 def test_a_column_may_be_chosen_and_one_without_a_name_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
-    path.write_text("id,,sentence,review\n7,x,b,A film.\n")
+    path.write_text("input_sentence,,sentence,review\n7,x,b,A film.\n")
 
     (row,) = read_inputs(str(path), Sentences(), "review").records
 
-    assert row.values == {"sentence": "A film.", "id": "7", "input_sentence": "b"}
+    expected = {"sentence": "A film.", "input_sentence": "7", "input_input_sentence": "b"}
+    assert row.values == expected
 
 
 @pytest.mark.parametrize(

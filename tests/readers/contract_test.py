@@ -89,6 +89,7 @@ def pair(**fields: object) -> str:
 
 CONLL: dict[str, Any] = {"type": "elmo_conll", "columns": ["word", "ner"]}
 SRL: dict[str, Any] = {"type": "elmo_srl", "columns": ["word", "predicate", "roles"]}
+SRL_INDEXED = {**SRL, "columns": ["index", *SRL["columns"]]}
 COREF: dict[str, Any] = {"type": "elmo_coref", "columns": ["word", "speaker", "coreference"]}
 SPANS: dict[str, Any] = {"type": "elmo_tag", "column": "spans", "spans": True}
 QUESTION = {"id": "1", "question": "Who?", "answers": [{"text": "owl", "answer_start": 4}]}
@@ -112,6 +113,7 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (CONLL, "Oslo I-LOC\nis\n", r":2: expected 2 columns \(word ner\), but got 1: 'is'"),
     (CONLL, "Oslo I-LOC\nis PERSON\n", ":2: 'PERSON' is not a tag of IOB1 or BIO"),
     (CONLL, b"Oslo I-LOC\nMalm\xe9 I-LOC\n", ":2: not UTF-8: .*0xe9"),
+    (CONLL, "Oslo I-LOC\n\n\ufeffis O\n", ":3: the line begins with a byte order mark"),
     # A single tag of BIOUL makes the whole file one of BIOUL.
     (CONLL, "a I-PER\nb O\nc U-PER\n", ":1: I-PER cannot begin a sentence in BIOUL"),
     (CONLL, "a U-PER\nb O\nc B-PER\n", ":3: B-PER cannot end a sentence in BIOUL"),
@@ -137,11 +139,14 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (SRL, "rain - (A0*)\nfell - *\n", ":1: .* 0 predicates .* but 1 columns of roles"),
     (SRL, "rain -\nfell fall (V*)\n", ":2: expected 0 columns of roles, as on the first .* got 1:"),
     (SRL, "rain\n", r":1: expected at least 2 columns \(word predicate roles\), but got 1: 'rain'"),
+    (SRL_INDEXED, "0 a -\n1 b -\n0 c -\n", ":3: expected the index 2 .*'0'; a sentence ends with"),
+    (SRL_INDEXED, "0 a -\nx b -\n", ":2: expected the index 1 of a token .*, but got 'x'"),
     ("elmo_coref", "", ":1: there is no document: expected '#begin document"),
     ("elmo_coref", "Yes - -\n", ":1: expected '#begin document .*', but got 'Yes - -'"),
     ("elmo_coref", "#begin document\n", ":1: expected '#begin document .*, but got '#begin docume"),
     ("elmo_coref", "\n#end document\n", ":2: expected '#begin document .*, but got '#end doc"),
     ("elmo_coref", coref(), ":1: the document nw/a has no sentence"),
+    ("elmo_coref", coref("nw/a 0 2 He - - - - - - - * -"), ":2: expected the index 0 or 1 of a"),
     ("elmo_coref", coref("nw/a 0 0 He (0)"), ":2: expected at least 12 columns .*, but got 5"),
     (COREF, coref("Yes - -")[:-14], ":1: the document nw/a has no '#end document'"),
     (COREF, coref("a - -").replace("#end", "#begin"), ":4: .* has no '#end document' before"),

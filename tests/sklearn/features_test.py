@@ -116,6 +116,12 @@ REFUSED: list[tuple[dict[str, Any], Any, str]] = [
     ({"layers": 3}, TEXTS, "must be all, concat, last or an index from 0 to 2, not 3"),
     ({}, "a text", "expected an iterable of texts, not one string: 'a text'"),
     ({}, {"text": ["a"]}, "not a dict; give one of its columns, such as X['text']"),
+    (
+        {"tokenizer": str.lower},
+        ["A b"],
+        "must return a list of strings, but returned 'a b' for 'A b",
+    ),
+    ({"tokenizer": lambda text: [1]}, ["a"], "must return a list of strings, but returned [1] for"),
     ({}, ["a", 2], "text 1 must be a string or a list of tokens, but is 2"),
     ({}, [["a", 2]], "text 0 must be a string or a list of tokens, but is ['a', 2]"),
 ]

@@ -188,6 +188,17 @@ def test_a_packed_model_is_saved_as_an_archive(tmp_path: Path) -> None:
         assert doc.cats == pytest.approx(ANSWERS[2]["probabilities"], abs=1e-3)
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "model.tar.gz"])
+def test_a_link_out_of_the_folder_of_a_model_is_not_saved(name: str, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "model" / name).symlink_to(tmp_path / "secret")
+    nlp = pipeline("elmo_sentiment", tmp_path / "model")
+
+    with pytest.raises(ConfigurationError, match=f"{name} is a link out of its folder"):
+        nlp.to_bytes()
+
+
 def test_two_processes_and_copies_find_the_same(tagger: Path) -> None:
     nlp = pipeline("elmo_ner", tagger)
     expected = entities(nlp)
