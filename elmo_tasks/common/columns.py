@@ -44,12 +44,12 @@ def check_indices(path: str | os.PathLike, line: int, indices: Sequence[str]) ->
     `line`, counts its tokens from 0 or 1.
     """
     for row, index in enumerate(indices):
-        expected = str(int(indices[row - 1]) + 1) if row else "0 or 1"
+        expected = [str(int(indices[row - 1]) + 1)] if row else ["0", "1"]
         with at_line(path, line + row):
-            if index not in expected.split(" or "):
+            if index not in expected:
                 raise ValueError(
-                    f"expected the index {expected} of a token in its sentence, but got "
-                    f"{index!r:.80}; a sentence ends with an empty line"
+                    f"expected the index {' or '.join(expected)} of a token in its sentence, but "
+                    f"got {index!r:.80}; a sentence ends with an empty line"
                 )
 
 
