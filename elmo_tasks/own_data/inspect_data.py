@@ -66,6 +66,11 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
             raise ConfigurationError(
                 f"{path} has {len(examples)} examples; a training needs {2 * num_parts} or more"
             )
+        if folder.resolve() in path.resolve().parents:
+            # With --force, the data would be removed.
+            raise ConfigurationError(
+                f"{path} is in the folder {folder}, which its parts would replace: rename the file"
+            )
         if folder.exists() and not args.force:
             raise ConfigurationError(f"{folder} exists; replace it with --force, or remove it")
         dev, *others = split(examples, num_parts, _SEED)

@@ -167,6 +167,22 @@ def test_what_is_there_is_replaced_only_with_force() -> None:
     assert Path("before.jsonnet").read_text() == Path("data.jsonnet").read_text()
 
 
+def test_data_in_the_folder_of_their_parts_are_never_removed() -> None:
+    Path("data").mkdir()
+    path = rows(
+        ("text", "label"), *[("Soup.", "ab"[n % 2]) for n in range(20)], name="data/data.csv"
+    )
+    before = path.read_bytes()
+
+    for options in ([], ["--force"]):
+        with pytest.raises(
+            ValueError, match="data/data.csv is in the folder data, which its parts"
+        ):
+            our_command("new", "classify", path, *options)
+
+    assert path.read_bytes() == before and not Path("data.jsonnet").exists()
+
+
 # The rows, and words of the message.
 REFUSED: list[tuple[list[tuple[str, ...]], str]] = [
     ([("Soup.", "a"), ("Tea.", "")], "data.csv:3: label must be a label, not ''"),
