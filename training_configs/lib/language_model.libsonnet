@@ -191,11 +191,7 @@ local with_softmax = ['base'];
     [if config.scheduler != null then 'learning_rate_scheduler']: config.scheduler,
     grad_norm: config.grad_norm,
     validation_metric: '-perplexity',
-    // Several processes count batches, since each of them has a clock of its own.
-    checkpointer: { type: 'elmo' }
-                  + if std.get(config, 'distributed') == null
-                  then { save_every_num_seconds: config.save_every_num_seconds }
-                  else { save_every_num_batches: 1000 },
+    checkpointer: { type: 'elmo', save_every_num_seconds: config.save_every_num_seconds },
     callbacks: std.prune([
       if config.from_softmax != null
       then { type: 'elmo_softmax_start', bilm: config.from_softmax },
