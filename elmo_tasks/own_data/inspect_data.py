@@ -57,6 +57,8 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     of the parts exists and --force is not given.
     """
     path, folder = args.file, Path(args.file.name.partition(".")[0])
+    if args.no_header and args.dev is not None:
+        raise ConfigurationError("--dev needs a header in both files: write it, or leave out --dev")
     inspect = _inspect_rows if args.task == "classify" else _inspect_tags
     reader, examples, found = inspect(args)
     paths, num_train = [path, args.dev], len(examples)
