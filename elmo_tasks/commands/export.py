@@ -56,6 +56,8 @@ def run(args: argparse.Namespace) -> None:
     for file in files:
         if file.exists():
             raise ConfigurationError(f"{file} exists; choose another folder")
+    if args.place is not None and not args.onnx:
+        raise ConfigurationError("--place chooses a mix: give --onnx as well")
     if args.onnx:
         opened = open_elmo(args.archive_file)
         bilm, mix = opened.bilm, opened.mix(args.place)

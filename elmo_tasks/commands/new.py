@@ -27,6 +27,7 @@ from typing import Any
 from elmo_tasks import common
 from elmo_tasks.common.errors import ConfigurationError, require_allennlp
 from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.common.text import printable
 
 TASKS = ("bilm", "classify", "coref", "ner", "snli", "squad", "srl", "sst", "tag")
 
@@ -72,11 +73,11 @@ def run(args: argparse.Namespace) -> None:
         write_whole(config, first_config(args.task, config))
     else:
         found.write()
-        print(*found.lines, sep="\n")
+        print(*map(printable, found.lines), sep="\n")
         write_whole(config, first_config(args.task, config, found.fields, found.lines))
     print(f"Wrote {config}. Train it with: {_command(config)}")
     for note in [] if found is None else found.notes:
-        print(note)
+        print(printable(note))
 
 
 def first_config(
@@ -95,7 +96,7 @@ def first_config(
             comment = fields[name].rpartition("\n")[0]
             fields[name] = f"{comment}\n  {name}: {json.dumps(value, ensure_ascii=False)},"
     head = [*found, "Train this with", f"    {_command(file)}"]
-    lines = "".join(f"// {line}\n" for line in head)
+    lines = "".join(f"// {printable(line)}\n" for line in head)
     return f"{lines}{begin}{{\n" + "\n\n".join(fields.values()) + "\n}\n"
 
 

@@ -102,6 +102,8 @@ def train(args: argparse.Namespace) -> None:
             raise ConfigurationError(
                 "--folds is for the configs of classify and tag, with a validation_metric"
             )
+        if config.get("distributed") is not None:
+            raise ConfigurationError("--folds needs a single process: leave out distributed")
     train_in(
         args.serialization_dir,
         args.overrides,

@@ -57,6 +57,8 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     of the parts exists and --force is not given.
     """
     path, folder = args.file, Path(args.file.name.partition(".")[0])
+    if args.no_header and args.dev is not None:
+        raise ConfigurationError("--dev needs a header in both files: write it, or leave out --dev")
     inspect = _inspect_rows if args.task == "classify" else _inspect_tags
     reader, examples, found = inspect(args)
     paths, num_train = [path, args.dev], len(examples)
@@ -65,6 +67,11 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         if len(examples) < 2 * num_parts:
             raise ConfigurationError(
                 f"{path} has {len(examples)} examples; a training needs {2 * num_parts} or more"
+            )
+        if folder.resolve() in path.resolve().parents:
+            # With --force, the data would be removed.
+            raise ConfigurationError(
+                f"{path} is in the folder {folder}, which its parts would replace: rename the file"
             )
         if folder.exists() and not args.force:
             raise ConfigurationError(f"{folder} exists; replace it with --force, or remove it")

@@ -10,7 +10,7 @@ from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import WordIdIndexer
-from elmo_tasks.readers.text_reader import TextReader, sentences_of
+from elmo_tasks.readers.text_reader import PassageField, TextReader, sentences_of
 
 
 @DatasetReader.register("elmo_sentences")
@@ -32,7 +32,8 @@ class SentencesReader(TextReader):
     max_tokens (default `256`): Longer lines are cut into pieces of this many tokens.
     token_indexers: By default char ids for the biLM under the name `elmo`, and word ids for the
         softmax under the name `tokens`.
-    reader: The reader of a task, which reads the path. Each `TextField` of its instances is a text.
+    reader: The reader of a task, which reads the path. Each `TextField` of its instances is a text;
+        of SQuAD, the passages alone.
     """
 
     def __init__(
@@ -92,9 +93,8 @@ class SentencesReader(TextReader):
             found = {
                 " ".join(token.ensure_text() for token in tokens): None
                 for instance in _read_whole(reader, file_path)
-                for field in instance.fields.values()
-                if isinstance(field, TextField)
-                for tokens in sentences_of(field)
+                for text in _texts(instance)
+                for tokens in sentences_of(text)
             }
             self._texts[file_path] = list(found)
         return self._texts[file_path]
@@ -106,6 +106,11 @@ class SentencesReader(TextReader):
     def text_to_instance(self, words: list[str]) -> Instance:
         tokens = [Token(word) for word in (BEGIN_TOKEN, *words, END_TOKEN)]
         return Instance({"tokens": TextField(tokens)})
+
+
+def _texts(instance: Instance) -> list[TextField]:
+    texts = [field for field in instance.fields.values() if isinstance(field, TextField)]
+    return [text for text in texts if isinstance(text, PassageField)] or texts
 
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:

@@ -21,8 +21,15 @@ class ElmoCheckpointer(Checkpointer):
     checkpoint to the others when the training is recovered.
 
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
-    `Checkpointer`.
+    `Checkpointer`. Several processes have a clock each, so `save_every_num_seconds` stands for
+    1,000 batches there.
     """
+
+    def __init__(self, *args: Any, save_every_num_seconds: float = None, **kwargs: Any) -> None:
+        if save_every_num_seconds is not None and rank().num_processes > 1:
+            save_every_num_seconds = None
+            kwargs.setdefault("save_every_num_batches", 1000)
+        super().__init__(*args, save_every_num_seconds=save_every_num_seconds, **kwargs)
 
     def save_checkpoint(self, trainer: Any) -> None:
         state = trainer.get_checkpoint_state()

@@ -32,10 +32,14 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
     # Raises
 
     `ConfigurationError`: The config has `evaluate_on_test`, with which AllenNLP would evaluate on
-        only a share of the test data.
+        only a share of the test data; or several nodes, but no `primary_port`, so that each node
+        would choose one and wait for the others in vain.
     """
-    if params.params.get("distributed") is None:
+    nodes = params.params.get("distributed")
+    if nodes is None:
         return
+    if nodes.get("num_nodes", 1) > 1 and "primary_port" not in nodes:
+        raise ConfigurationError("distributed needs primary_port: a free port of the first node")
     if params.params.get("evaluate_on_test"):
         raise ConfigurationError(
             "evaluate_on_test needs a single process: remove it, and test the archive with "

@@ -91,3 +91,22 @@ def test_a_misspelt_field_of_a_config_is_refused_with_the_right_one(
 
     with pytest.raises(ValueError, match=f"no field '{field}'; did you mean '{known}'"):
         our_command("train", config, "-s", tmp_path / "run")
+
+
+# The config, the overrides, the number of folds, and words of the message.
+REFUSED_FOLDS = [
+    ("classify/both", "{}", 1, "--folds must be 2 or more, not 1"),
+    ("sst/both", "{}", 2, "--folds is for the configs of classify and tag"),
+    ("classify/both", '{"distributed": {"cuda_devices": [-1, -1]}}', 2, "needs a single process"),
+]
+
+
+@pytest.mark.parametrize(("config", "overrides", "num_folds", "words"), REFUSED_FOLDS)
+def test_folds_that_cannot_be_trained_are_refused_before_the_training(
+    config: str, overrides: str, num_folds: int, words: str, tmp_path: Path
+) -> None:
+    args = ("-s", tmp_path / "run", "-o", overrides, "--folds", num_folds)
+    with pytest.raises(ValueError, match=words):
+        our_command("train", f"elmo_tasks:{config}", *args)
+
+    assert not (tmp_path / "run").exists()

@@ -411,19 +411,14 @@ def test_an_archive_that_does_not_fit_is_refused(
         train(from_archive(first_training, change), tmp_path / "second")
 
 
-def test_own_pair_is_taken_and_several_processes_save_after_so_many_batches() -> None:
+def test_own_pair_is_taken() -> None:
     options = f"import '{ROOT}/fixtures/bilm/options.json'"
 
     config = shrunk(
-        "continue",
-        f"""{{
-          from_bilm: {{ options: {options}, pretrained_file: 'w.hdf5' }},
-          distributed: {{ cuda_devices: [0, 1] }},
-        }}""",
+        "continue", f"{{ from_bilm: {{ options: {options}, pretrained_file: 'w.hdf5' }} }}"
     )
 
     assert config["model"]["bilm"]["pretrained_file"] == "w.hdf5"
-    assert config["trainer"]["checkpointer"] == {"type": "elmo", "save_every_num_batches": 1000}
 
 
 def grammar_loader(path: Path, seed: int, num_sentences: int, **arguments: Any) -> CorpusLoader:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.in_allennlp.config_names import read_config
 from elmo_tasks.own_data.split import result_lines
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT, evaluate
@@ -151,6 +152,17 @@ def test_a_table_without_a_header_has_numbers_for_columns() -> None:
 
     assert 'texts: ["1"]' in Path("data.jsonnet").read_text()
     assert json.loads(Path("data/dev.jsonl").read_text().splitlines()[0]).keys() == {"1", "2"}
+    with pytest.raises(ValueError, match="--dev needs a header in both files"):
+        our_command("new", "classify", path, "--no-header", "--dev", path)
+
+
+def test_a_label_of_two_lines_leaves_the_config_as_it_should_be(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    our_command("new", "classify", rows(("text", "label"), *[("Tea.", "a\nb"), ("Tea.", "c")] * 10))
+
+    assert r"labels in label: a\nb (10), c (10)." in capsys.readouterr().out
+    assert read_config("data.jsonnet")["train_data_path"] == "data/train.jsonl"
 
 
 def test_what_is_there_is_replaced_only_with_force() -> None:
@@ -165,6 +177,22 @@ def test_what_is_there_is_replaced_only_with_force() -> None:
 
     assert {each.name for each in Path("data").iterdir()} == {"train.jsonl", "dev.jsonl"}
     assert Path("before.jsonnet").read_text() == Path("data.jsonnet").read_text()
+
+
+def test_data_in_the_folder_of_their_parts_are_never_removed() -> None:
+    Path("data").mkdir()
+    path = rows(
+        ("text", "label"), *[("Soup.", "ab"[n % 2]) for n in range(20)], name="data/data.csv"
+    )
+    before = path.read_bytes()
+
+    for options in ([], ["--force"]):
+        with pytest.raises(
+            ValueError, match="data/data.csv is in the folder data, which its parts"
+        ):
+            our_command("new", "classify", path, *options)
+
+    assert path.read_bytes() == before and not Path("data.jsonnet").exists()
 
 
 # The rows, and words of the message.

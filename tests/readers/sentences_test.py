@@ -9,6 +9,7 @@ from allennlp.data import DatasetReader
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
 
 from elmo_tasks.readers.sentences import SentencesReader, _read_whole
+from elmo_tasks.readers.squad import SquadReader
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.configs import ROOT, tiny
 from tests.helpers.reading import words, written
@@ -94,6 +95,15 @@ def test_each_text_of_a_pair_is_read_once_as_its_tokens() -> None:
     # The tokens of a text are its characters, cut at more places.
     texts = {pair[name].replace(" ", "") for pair in labelled for name in SNLI_FIELDS}
     assert len(found) == len(texts) and set(found) == texts
+
+
+def test_of_questions_and_passages_the_passages_alone_are_read() -> None:
+    path, task = str(ROOT / "fixtures" / "squad.json"), SquadReader()
+    passages = [" ".join(map(str, each["passage"].tokens)) for each in task.read(path)]
+
+    found = list(map(" ".join, SentencesReader(10_000, reader=task).sentences(path)))
+
+    assert found == list(dict.fromkeys(passages)) and 1 < len(found) < len(passages)
 
 
 def test_several_reads_of_a_task_may_take_turns() -> None:

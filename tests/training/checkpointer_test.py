@@ -9,6 +9,7 @@ from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
+from tests.helpers.workers import together
 
 
 def trainer_at(epochs: int, batches: int) -> Any:
@@ -25,6 +26,16 @@ def saved(folder: Path) -> list[str]:
 def loaded(folder: Path) -> tuple[list[int], dict[str, Any]] | None:
     checkpoint = ElmoCheckpointer(folder).load_checkpoint()
     return checkpoint and (checkpoint[0]["weight"].tolist(), checkpoint[1])
+
+
+def test_several_processes_count_batches_in_place_of_seconds(tmp_path: Path) -> None:
+    def work(rank: int) -> None:
+        either = ElmoCheckpointer(str(tmp_path), save_every_num_seconds=600)
+        neither = ElmoCheckpointer(str(tmp_path))
+        assert either._save_every_num_batches == 1000 and neither._save_every_num_batches is None
+        assert either._save_every_num_seconds is None
+
+    together(work, tmp_path)
 
 
 def test_the_last_checkpoint_is_loaded_and_two_are_kept(tmp_path: Path) -> None:

@@ -139,6 +139,13 @@ def test_a_test_with_a_share_of_the_data_is_refused(tmp_path: Path) -> None:
         train(config, tmp_path / "run")
 
 
+def test_nodes_without_the_same_port_are_refused(tmp_path: Path) -> None:
+    config = shrunk("mini", "{ distributed: { cuda_devices: [-1], num_nodes: 2 } }")
+
+    with pytest.raises(ConfigurationError, match="distributed needs primary_port"):
+        prepare_processes(Params(config), tmp_path, recover=False)
+
+
 class Words(DatasetReader):
     """Reads an instance for each of so many words."""
 

@@ -4,15 +4,14 @@
 local bilms = import 'bilms.libsonnet';
 local vectors = import 'vectors.libsonnet';
 
-// The tasks whose text a biLM can be continued on, with the fields that are read: all, or for SQuAD
-// the passages alone (Peters et al. 2018, supplement A.1).
+// The tasks whose text a biLM can be continued on (Peters et al. 2018, supplement A.1).
 local tasks = {
-  coref: { config: import 'coref.libsonnet', fields: null },
-  ner: { config: import 'ner.libsonnet', fields: null },
-  snli: { config: import 'snli.libsonnet', fields: null },
-  squad: { config: import 'squad.libsonnet', fields: ['passage'] },
-  srl: { config: import 'srl.libsonnet', fields: null },
-  sst: { config: import 'sst.libsonnet', fields: null },
+  coref: import 'coref.libsonnet',
+  ner: import 'ner.libsonnet',
+  snli: import 'snli.libsonnet',
+  squad: import 'squad.libsonnet',
+  srl: import 'srl.libsonnet',
+  sst: import 'sst.libsonnet',
 };
 
 // The biLMs whose softmax the package has.
@@ -21,7 +20,7 @@ local with_softmax = ['base'];
 {
   local config = self,
   local has_task = config.task != null,
-  local task_config = tasks[config.task].config,
+  local task_config = tasks[config.task],
   // The reader of the validation data gives whole sentences of SST and whole passages of SQuAD.
   local task_reader =
     std.get(task_config, 'validation_dataset_reader', task_config.dataset_reader),
@@ -155,7 +154,6 @@ local with_softmax = ['base'];
     type: 'elmo_sentences',
     [if config.max_sentences != null then 'max_instances']: config.max_sentences,
     [if has_task then 'reader']: task_reader,
-    [if has_task && tasks[config.task].fields != null then 'fields']: tasks[config.task].fields,
   },
   validation_dataset_reader: std.mergePatch(config.dataset_reader, { max_instances: null }),
   train_data_path: config.train_text,
@@ -193,11 +191,7 @@ local with_softmax = ['base'];
     [if config.scheduler != null then 'learning_rate_scheduler']: config.scheduler,
     grad_norm: config.grad_norm,
     validation_metric: '-perplexity',
-    // Several processes count batches, since each of them has a clock of its own.
-    checkpointer: { type: 'elmo' }
-                  + if std.get(config, 'distributed') == null
-                  then { save_every_num_seconds: config.save_every_num_seconds }
-                  else { save_every_num_batches: 1000 },
+    checkpointer: { type: 'elmo', save_every_num_seconds: config.save_every_num_seconds },
     callbacks: std.prune([
       if config.from_softmax != null
       then { type: 'elmo_softmax_start', bilm: config.from_softmax },

@@ -47,10 +47,9 @@ class Run(NamedTuple):
         return self.folder.with_suffix(".log")
 
     def is_complete(self) -> bool:
-        """Returns whether there are metrics, which AllenNLP writes after the best weights."""
-        return (
-            _read(self.folder / "metrics.json") is not None and (self.folder / "best.th").exists()
-        )
+        """Returns whether there are metrics, and the archive that AllenNLP writes after them."""
+        files = (self.folder / "best.th", self.folder / "model.tar.gz")
+        return _read(self.folder / "metrics.json") is not None and all(map(Path.exists, files))
 
     def has_begun(self) -> bool:
         """Returns whether there is the config that AllenNLP saves first, whole or not."""

@@ -33,7 +33,7 @@ def cut(path: Path) -> None:
 # What a kill does to a file, and whether the run is then complete and interrupted.
 KILLED = [
     (cut, "no.file", (True, True)),
-    (Path.unlink, "model.tar.gz", (True, True)),
+    (Path.unlink, "model.tar.gz", (False, True)),
     # The archive is left, since AllenNLP archives a training that is stopped, too.
     (cut, "metrics.json", (False, True)),
     (Path.unlink, "metrics.json", (False, True)),
