@@ -13,7 +13,7 @@ from elmo_tasks.models.bases import Tagger
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.layers import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-from elmo_tasks.readers.entities import read_entities, split_tag
+from elmo_tasks.readers.entities import has_ends, read_entities, split_tag
 
 
 @Model.register("elmo_crf_tagger")
@@ -21,7 +21,8 @@ class CrfTagger(Tagger):
     """
     A tagger of named entities with biLSTMs and a conditional random field, as in Peters et al.
     2018, supplement A.7. The tags of a sentence are chosen jointly, among the sequences that the
-    tagging scheme BIOUL allows.
+    tagging scheme allows: BIOUL, as our readers write it, or BIO if no tag of the vocabulary marks
+    an end.
 
     Registered as a `Model` with name "elmo_crf_tagger".
 
@@ -53,12 +54,13 @@ class CrfTagger(Tagger):
         self._check_dimensions()
         output_dim = encoders[-1].get_output_dim() + text_embedder.get_elmo_dim()
         self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
+        self.scheme = "BIOUL" if has_ends(self.tag_names) else "BIO"
         self.crf = ConditionalRandomField(
             len(self.tag_names),
-            allowed_transitions("BIOUL", dict(enumerate(self.tag_names))),
+            allowed_transitions(self.scheme, dict(enumerate(self.tag_names))),
             include_start_end_transitions=False,
         )
-        self.span_f1 = SpanF1(vocab, "labels", label_encoding="BIOUL")
+        self.span_f1 = SpanF1(vocab, "labels", label_encoding=self.scheme)
         initializer(self)
 
     def forward(
@@ -109,7 +111,7 @@ class CrfTagger(Tagger):
             raise ValueError(NOT_FINITE)
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = self.names_of(best_tags, mask)
-        entities = [read_entities(row, "BIOUL") for row in tags]
+        entities = [read_entities(row, self.scheme) for row in tags]
         paths = CrfPaths(self.crf, output_dict["logits"].double(), mask)
         confidences = paths.span_probabilities(best_tags, entities, self._is_inside())
         return {**output_dict, "tags": tags, "entities": entities, "confidences": confidences}

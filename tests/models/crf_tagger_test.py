@@ -1,8 +1,13 @@
+from collections.abc import Callable
+
 import pytest
 import torch
-from allennlp.data import Token
+from allennlp.common import Params
+from allennlp.data import Token, Vocabulary
+from allennlp.data.fields import SequenceLabelField
+from allennlp.models import Model
 
-from elmo_tasks.readers.entities import read_entities
+from elmo_tasks.readers.entities import read_entities, write_tags
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
 
@@ -75,15 +80,29 @@ def test_dropout_drops_the_same_of_every_token(built: Built) -> None:
         torch.testing.assert_close(y, 2 * x * kept)
 
 
-def test_tags_are_always_a_sequence_of_bioul() -> None:
+def with_tags_in_bio() -> Built:
+    """Returns the model of a reader of others, whose tags do not mark the ends of entities."""
     built = TASK.build()
+    for instance in built.instances:
+        tokens, entities = instance["tokens"], read_entities(instance["tags"].labels, "BIOUL")
+        instance.fields["tags"] = SequenceLabelField(
+            write_tags(entities, len(tokens), "BIO"), tokens
+        )
+    built.vocab = Vocabulary.from_instances(built.instances)
+    built.model = Model.from_params(Params(TASK.config()["model"]), vocab=built.vocab).eval()
+    return built
+
+
+@pytest.mark.parametrize(("scheme", "build"), [("BIOUL", TASK.build), ("BIO", with_tags_in_bio)])
+def test_tags_are_always_a_sequence_of_the_scheme(scheme: str, build: Callable[[], Built]) -> None:
+    built = build()
     # Scores that would choose anything but for the constraints.
     torch.nn.init.normal_(built.model.tag_scores.weight, std=20)
 
     answers = built.model.forward_on_instances(built.instances)
 
     for answer in answers:
-        assert answer["entities"] == read_entities(answer["tags"], "BIOUL")
+        assert answer["entities"] == read_entities(answer["tags"], scheme)
         assert len(answer["tags"]) == len(answer["tokens"])
         assert all(0 < confidence <= 1 for confidence in answer["confidences"])
     assert any(answer["confidences"] for answer in answers)
