@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from typing import Any
 
 from elmo_tasks import __version__, common
 from elmo_tasks.commands.command import (
@@ -35,8 +36,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")
-    # SIGTERM ends a command as Ctrl-C does, so that its child processes end, too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _interrupt)
     name, *others = sys.argv[1:] or ["--help"]
     common.register = _register if name in _TRAINING else _register_quickly
     name = name.removeprefix("elmo-")
@@ -51,6 +51,15 @@ def main() -> None:
     else:
         nearest = did_you_mean(name, COMMANDS) or "; elmo-tasks --help lists the commands"
         sys.exit(f"elmo-tasks: there is no command {name!r}{nearest}")
+
+
+def _interrupt(*_: Any) -> None:
+    """Ends the child processes, then this process as Ctrl-C does."""
+    import multiprocessing
+
+    for child in multiprocessing.active_children():
+        child.terminate()
+    raise KeyboardInterrupt
 
 
 def _overview() -> str:

@@ -2,11 +2,14 @@
 
 import io
 import logging
+import multiprocessing
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +105,23 @@ def test_a_reader_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
         )
 
     assert (result.returncode, result.stderr) == (1, "")
+
+
+@pytest.mark.fork
+def test_sigterm_ends_child_processes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["elmo-tasks", "--version"])
+    before = signal.getsignal(signal.SIGTERM)
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    child.start()
+    try:
+        console.main()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    child.join(30)
+    assert child.exitcode == -signal.SIGTERM
 
 
 def test_answers_are_in_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
