@@ -99,13 +99,15 @@ class Elmo(torch.nn.Module):
     def _char_ids(
         self, sentences: Sequence[Sequence[str]], lengths: Sequence[int] | None
     ) -> torch.Tensor:
-        for index, words in enumerate(sentences):
-            if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        padded = []
+        for index, sentence in enumerate(sentences):
+            words = list(sentence)
+            if isinstance(sentence, str) or not all(isinstance(word, str) for word in words):
                 raise ValueError(
-                    f"sentence {index} must be a list of tokens, but is {words!r:.80}; cut a text "
-                    "into tokens first"
+                    f"sentence {index} must be a list of tokens, but is {sentence!r:.80}; cut a "
+                    "text into tokens first"
                 )
-        padded = [list(words) for words in sentences]
+            padded.append(words)
         tokens = cut_to_lengths(padded, lengths)
         for index, words in enumerate(tokens):
             if "" in words:

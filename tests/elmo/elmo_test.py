@@ -104,7 +104,9 @@ def test_padding_has_no_vectors_and_no_effect_on_the_words_before_it() -> None:
     padded = [[*words, *[""] * (6 - len(words))] for words in SENTENCES]
     filled = [[*words, *["of"] * (6 - len(words))] for words in SENTENCES]
 
-    for sentences, lengths in ((padded, None), (filled, [5, 2, 1])):
+    # A generator is no sequence, but may not give vectors of nothing.
+    generated = (iter(words) for words in padded)
+    for sentences, lengths in ((padded, None), (filled, [5, 2, 1]), (generated, None)):
         vectors, mask = elmo(sentences, lengths)
 
         assert torch.equal(vectors[:, :5], expected) and torch.equal(mask[:, :5], expected_mask)
