@@ -153,9 +153,10 @@ class ElmoEncoder:
             for layers in self.layers(tokens, progress):
                 yield self._converted(self._outputs(layers))
 
-    def vectors(self, sentences: Iterable[list[str]]) -> Iterator[torch.Tensor]:
-        """Yields only the output `elmo` of each tokenized sentence: shape (length, width)."""
-        return map(self.mix.of_sentence, self.layers(sentences))
+    def vectors(self, sentences: Iterable[Sentence]) -> Iterator[torch.Tensor]:
+        """Yields only the output `elmo` of each sentence: shape (length, width)."""
+        tokens = map(self.tokenize, _several(sentences))
+        return map(self.mix.of_sentence, self.layers(tokens))
 
     def get_output_dim(self) -> int:
         """Returns the width of ELMo_k."""
