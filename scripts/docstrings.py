@@ -15,8 +15,8 @@ _TYPE = re.compile(r"`[^`]+`(: .*)?")
 def to_rst(lines: Iterable[str]) -> list[str]:
     """
     Returns the lines of a docstring in reStructuredText: headings such as `# Parameters` become
-    bold, the entries below them a list, indented lines code, and tables list tables. Single
-    backticks are left, since `docs/conf.py` makes code of them.
+    bold, the entries below them a list, indented lines and the examples of a command code, and
+    tables list tables. Single backticks are left, since `docs/conf.py` makes code of them.
     """
     converted: list[str] = []
     in_section = False
@@ -30,6 +30,8 @@ def to_rst(lines: Iterable[str]) -> list[str]:
             converted += _entries(block)
         elif block[0].startswith("    "):
             converted += ["::", "", *block, ""]
+        elif block[0] == "examples:":
+            converted += ["examples::", "", *block[1:], ""]
         else:
             converted += [*block, ""]
     return converted

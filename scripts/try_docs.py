@@ -49,7 +49,7 @@ _STAND_INS = {
     "corpus/heldout.txt": "my/heldout.txt my/test.txt",
 }
 LEFT_OUT = (
-    *("make ", ". .venv/", "curl ", "pip ", "uv ", "python scripts/fetch_data.py"),
+    *("make ", "curl ", "pip ", "uv ", "python scripts/fetch_data.py"),
     # Runs until somebody stops it.
     "elmo-tasks serve",
     # Waits for another machine.

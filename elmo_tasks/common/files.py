@@ -66,13 +66,17 @@ def lock(output: str | os.PathLike) -> Iterator[None]:
     Locks an output (a file or a folder) while the block runs, by the file `.NAME.lock` beside it.
     The kernel releases the lock however the process ends. If the file system has no locks, or the
     folder cannot be written to, the block runs without a lock. Raises `ConfigurationError` if
-    another process has the lock.
+    another process has the lock, or if the file is a link, which could lead to any file.
     """
     # A biLM, which uses this module only to write files, should not need the package filelock.
     from filelock import FileLock, Timeout
 
     path = Path(output).absolute()
     file = path.with_name(f".{path.name}.lock")
+    if file.is_symlink():
+        raise ConfigurationError(
+            f"{file} must be a file for the lock of {output}, but is a link; remove it"
+        )
     lock = FileLock(file)
     try:
         lock.acquire(blocking=False)

@@ -21,7 +21,7 @@ def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
     # Returns
 
     `texts`: for each text of the input, its `field`, its `tokens` and `weights`. The weights are a
-    list for each labelled instance, such as one for each tag. A list sums to 1.
+        list for each labelled instance, such as one for each tag. A list sums to 1.
     """
     instances = predictor.json_to_labeled_instances(inputs)
     fields = {name: f for name, f in instances[0].fields.items() if isinstance(f, TextField)}

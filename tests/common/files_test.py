@@ -155,6 +155,16 @@ def test_where_there_are_no_locks_the_block_runs_without(
     assert ran == 2
 
 
+def test_a_link_in_place_of_a_lock_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".out.lock").symlink_to(tmp_path / "elsewhere")
+
+    refused = pytest.raises(ConfigurationError, match=".out.lock must be a file for the lock of")
+    with refused, lock(tmp_path / "out"):
+        pass
+
+    assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]
+
+
 def test_of_many_processes_only_one_at_a_time_has_the_output(tmp_path: Path) -> None:
     log = tmp_path / "log"
 

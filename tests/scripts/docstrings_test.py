@@ -8,6 +8,9 @@ and quickly.
 
     elmo = Elmo()
 
+examples:
+  elmo-tasks embed 'news/*.txt'
+
 | name | what |
 | --- | --- |
 | `x` | the input |
@@ -38,6 +41,10 @@ and quickly.
 ::
 
     elmo = Elmo()
+
+examples::
+
+  elmo-tasks embed 'news/*.txt'
 
 .. list-table::
    :header-rows: 1

@@ -37,7 +37,7 @@ class Occurrence(NamedTuple):
         return f"{left:>{width}}  {self.words[self.position]}  {right}"
 
 
-class Corpus(NamedTuple):
+class Occurrences(NamedTuple):
     """
     The occurrences of a word in the order of the text: all `num_occurrences`, or a random
     selection. `counts` has the frequency of each word of the text.
@@ -49,7 +49,9 @@ class Corpus(NamedTuple):
     counts: Counter[str]
 
 
-def search(pattern: str | os.PathLike, word: str, max_occurrences: int, seed: int = 0) -> Corpus:
+def search(
+    pattern: str | os.PathLike, word: str, max_occurrences: int, seed: int = 0
+) -> Occurrences:
     """
     Searches a tokenized text for a word. The text is read once and is not kept in memory. A line of
     more than 256 tokens is cut into several sentences. If there are more than `max_occurrences`,
@@ -76,7 +78,7 @@ def search(pattern: str | os.PathLike, word: str, max_occurrences: int, seed: in
             elif slot < max_occurrences:
                 kept[slot] = found
     occurrences = [occurrence for _, occurrence in sorted(kept, key=lambda pair: pair[0])]
-    return Corpus(occurrences, num_occurrences, num_sentences, counts)
+    return Occurrences(occurrences, num_occurrences, num_sentences, counts)
 
 
 def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) -> Group:
