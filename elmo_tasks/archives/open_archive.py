@@ -24,6 +24,7 @@ from elmo_tasks.common.fetch import check_folder, local_path
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
+from elmo_tasks.readers.former import without_former
 
 # A model may have this many parameters that are not in its file. A published model may name a biLM
 # in place of the biLM's parameters, up to 94 million.
@@ -31,17 +32,6 @@ _MORE_PARAMETERS = 2 * 10**8
 
 # The memory that a parameter tensor takes besides its numbers, expressed as a count of numbers.
 _OVERHEAD = 20_000
-
-# Settings that our readers no longer have, with the values that earlier versions wrote into every
-# config. Other values mean what no reader does any more, and are refused.
-_FORMER: dict[str, Any] = {
-    "max_words": 25_000,
-    "scheme": "BIOUL",
-    "singletons": False,
-    "tokens_from": "sentence",
-    "wrong_answers": "skip",
-    "wrong_mentions": "refuse",
-}
 
 
 def open_archive(
@@ -80,9 +70,6 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     for key in ("dataset_reader", "model"):
         if key not in config:
             raise ConfigurationError(f"config.json has no {key}")
-    for key in ("dataset_reader", "validation_dataset_reader"):
-        if key in config:
-            config[key] = _without_former(config[key])
     try:
         check_config({**config, "model": _without_files(config["model"])})
     except NotAllowed as refused:
@@ -94,6 +81,7 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     if overrides:
         text = json.dumps(overrides) if isinstance(overrides, dict) else overrides
         config = with_overrides(config, parse_overrides(text))
+    config = without_former(config)
     readers = [
         DatasetReader.from_params(Params(config).duplicate()[field], serialization_dir=str(folder))
         for field in ("dataset_reader", "validation_dataset_reader")
@@ -133,17 +121,6 @@ def _without_files(model: Any) -> Any:
         return model
     left_out = {"pretrained_file", "initializer"} | ({"store"} if "options" in model else set())
     return {key: _without_files(value) for key, value in model.items() if key not in left_out}
-
-
-def _without_former(reader: Any) -> Any:
-    """Returns the config of a reader, and of a reader in it, without the settings of `_FORMER`."""
-    if not isinstance(reader, dict) or not str(reader.get("type")).startswith("elmo_"):
-        return reader
-    return {
-        key: _without_former(value)
-        for key, value in reader.items()
-        if key not in _FORMER or value != _FORMER[key]
-    }
 
 
 def _make_model(config: dict[str, Any], folder: Path) -> Model:
