@@ -50,9 +50,8 @@ _STAND_INS = {
 }
 LEFT_OUT = (
     *("make ", "curl ", "pip ", "uv ", "python scripts/fetch_data.py"),
-    # Runs until somebody stops it.
+    # These run until somebody stops them, or wait for another machine.
     "elmo-tasks serve",
-    # Waits for another machine.
     "elmo-tasks train training_configs/bilm/mine_on_two_machines",
 )
 # Replacements that make a command of hours one of seconds, on the CPU.
@@ -71,11 +70,10 @@ SHORTER = [
 
 
 class Block(NamedTuple):
-    """A fenced block of a page: the file, the line of its first fence from 1, and its text."""
+    """A fenced block of a page: file, line of the first fence from 1, the word after it, text."""
 
     page: Path
     line: int
-    # The word after the fence.
     language: str
     text: str
 

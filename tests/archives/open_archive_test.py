@@ -297,8 +297,7 @@ def test_the_model_is_the_one_that_allennlp_loads(archive: Path) -> None:
     assert type(ours.dataset_reader) is type(theirs.dataset_reader)
 
 
-# The settings that the readers of an earlier day had. Those with the values of the shipped configs
-# are dropped, and with any value those that only said which files are refused.
+# Settings that readers no longer have, with values that are dropped.
 FORMER = {
     "bilm": {"fields": ["passage"]},
     "coref": {"max_words": 1000, "singletons": False, "wrong_mentions": "skip"},

@@ -85,9 +85,8 @@ def with_tags_in_bio() -> Built:
     built = TASK.build()
     for instance in built.instances:
         tokens, entities = instance["tokens"], read_entities(instance["tags"].labels, "BIOUL")
-        instance.fields["tags"] = SequenceLabelField(
-            write_tags(entities, len(tokens), "BIO"), tokens
-        )
+        tags = write_tags(entities, len(tokens), "BIO")
+        instance.fields["tags"] = SequenceLabelField(tags, tokens)
     built.vocab = Vocabulary.from_instances(built.instances)
     built.model = Model.from_params(Params(TASK.config()["model"]), vocab=built.vocab).eval()
     return built
