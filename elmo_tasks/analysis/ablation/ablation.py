@@ -115,11 +115,9 @@ def start(
     command += ["-s", str(run.folder), "--file-friendly-logging"]
     for package in packages:
         command += ["--include-package", package]
-    if run.is_interrupted():
+    if run.trained_config() is not None:
+        # Without a checkpoint, the training begins anew. Nothing is removed first.
         command.append("--recover")
-    elif run.has_begun():
-        # It ended before its first checkpoint, so there is nothing to keep.
-        command.append("--force")
     write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
     with open(run.log, "ab") as log:
         log.write(f"$ {shlex.join(command)}\n".encode())

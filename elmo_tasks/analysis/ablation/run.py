@@ -51,15 +51,6 @@ class Run(NamedTuple):
         files = (self.folder / "best.th", self.folder / "model.tar.gz")
         return _read(self.folder / "metrics.json") is not None and all(map(Path.exists, files))
 
-    def has_begun(self) -> bool:
-        """Returns whether there is the config that AllenNLP saves first, whole or not."""
-        return (self.folder / "config.json").exists()
-
-    def is_interrupted(self) -> bool:
-        """Returns whether there is a checkpoint to continue from."""
-        has_checkpoint = any(self.folder.glob("training_state_e*_b*.th"))
-        return self.trained_config() is not None and has_checkpoint
-
     def trained_config(self) -> dict[str, Any] | None:
         """Returns the config that AllenNLP saved when training began, if any."""
         return _read(self.folder / "config.json")
