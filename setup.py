@@ -188,7 +188,7 @@ if __name__ == "__main__":
             "plots": ["matplotlib>=3.8"],
             "ray": ["ray[data]>=2.60", "pyarrow>=26"],
             "serve": ["starlette>=0.40", "uvicorn>=0.30"],
-            "sklearn": ["scikit-learn>=1.3"],
+            "sklearn": ["scikit-learn>=1.3", "regex>=2022.10.31"],
             "spacy": ["spacy>=3.8,<4"],
         },
         entry_points={

@@ -9,14 +9,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.sklearn.words import words_of
 
 # A sentence ends at one of these marks before white space.
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
-
-# Numbers, words, the clitics of English (do n't, it 's), and single other characters.
-_TOKEN = re.compile(
-    r"\d+(?:[.,]\d+)+|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+|[^\w\s]", re.IGNORECASE
-)
 
 
 class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -33,8 +29,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     bilm (default `'base'`): The name or the path of a biLM.
     place, layers (default `'all'`): As for `ElmoEncoder.from_pretrained`.
-    tokenizer: Cuts a sentence into tokens. By default words, numbers, English clitics and
-        punctuation marks are tokens.
+    tokenizer: Cuts a sentence into tokens, by default as `words_of` does: into words of any script
+        with their marks, numbers, English clitics and punctuation marks.
     device (default `'cpu'`): The device that the biLM runs on.
     """
 
@@ -109,7 +105,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _cut(self, sentence: str) -> list[str]:
         """Returns the tokens of a sentence."""
-        cut = (self.tokenizer or _TOKEN.findall)(sentence)
+        cut = (self.tokenizer or words_of)(sentence)
         tokens = list(cut)
         # The characters of a string would be taken for tokens.
         if isinstance(cut, str) or not all(isinstance(token, str) for token in tokens):

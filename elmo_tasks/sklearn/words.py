@@ -1,0 +1,33 @@
+import regex
+
+# A letter or a number, as `\w` of Python's own `re` has them, which leaves out marks.
+_LETTER = r"[\p{L}\p{N}_]"
+
+# What belongs to the letter before it: accents, vowel signs and points, and what joins two letters
+# of Persian or Hindi, or lets a word be hyphenated.
+_MARK = r"[\p{M}\u200c\u200d\u00ad]"
+
+# Numbers, words, the clitics of English (do n't, it 's), and single other characters as a reader
+# sees them: a sign with its accent, a flag, an emoji of several characters.
+_TOKEN = regex.compile(
+    rf"""
+    \p{{Nd}}+(?:[.,]\p{{Nd}}+)+ {_MARK}*
+    | (?:{_LETTER}{_MARK}*)+ (?=n['’]t(?!{_LETTER}|{_MARK}))
+    | n['’]t (?!{_LETTER}|{_MARK})
+    | ['’](?:s|m|d|ll|re|ve) (?!{_LETTER}|{_MARK})
+    | (?:{_LETTER}{_MARK}*)+
+    | \p{{Cf}}{_MARK}*
+    | (?![\s\x1c-\x1f]) \X
+    """,
+    regex.IGNORECASE | regex.VERBOSE,
+)
+
+
+def words_of(sentence: str) -> list[str]:
+    """
+    Cuts a sentence into words, numbers, English clitics and other characters, such as punctuation
+    marks and emoji. A word is a run of letters of any script with their marks, so the tokens are as
+    many whether a text has composed letters (NFC) or letters and accents (NFD). All that is no
+    white space is in a token.
+    """
+    return _TOKEN.findall(sentence)
