@@ -35,7 +35,7 @@ from benchmarks.harness import (
 )
 from benchmarks.made_up import SHIPPED, SIZES, make_options
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import PAD_CHARACTER
+from elmo_tasks.common.characters import PAD_CHARACTER
 from elmo_tasks.common.tensors import distinct_rows
 from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.kernels.frozen_product import FrozenProduct

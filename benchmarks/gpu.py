@@ -32,9 +32,9 @@ from benchmarks.made_up import NUM_WORDS, SHIPPED, made_up_text, make_options, w
 from benchmarks.plain_bilm import PlainBiLm
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.language_model.prediction import predict

@@ -27,8 +27,8 @@ from allennlp.data import Vocabulary
 from benchmarks.harness import TEXT, alternate, parser, report
 from benchmarks.task_steps import config_of, training
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.characters import PAD_CHARACTER
 from elmo_tasks.kernels.frozen_product import has_onednn
 from elmo_tasks.kernels.packing import Packing
 from elmo_tasks.language_model.loaders import SentenceLoader

@@ -21,8 +21,8 @@ from allennlp.common.util import lazy_groups_of
 
 from benchmarks.harness import Time, alternate, parser, report, sentences_of
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.publish.onnx_file import write_onnx
 

@@ -28,8 +28,8 @@ import elmo_tasks.plugin  # noqa: F401  registers the readers
 from elmo_tasks.analysis.check import check
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.commands.command import message_of
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from elmo_tasks.training.trainer import ElmoTrainer

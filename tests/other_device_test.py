@@ -11,7 +11,7 @@ import torch
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.elmo import Elmo
 from elmo_tasks.language_model.prediction import predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax

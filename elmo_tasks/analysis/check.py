@@ -4,11 +4,11 @@ from typing import NamedTuple
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.layout import datasets
 from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
 from elmo_tasks.bilm.files.weights import open_weights
 from elmo_tasks.bilm.formats import format_of, read_options
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 
 # The sentence contains one word twice. The two vectors of this word should be equal in layer 0 and

@@ -10,7 +10,6 @@ from torch.nn.functional import pad
 
 from elmo_tasks.bilm.bidirectional_lstm import TokenVectors, bidirectional_layers
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import check_char_ids, word_char_ids
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.weights import write_weights
@@ -18,6 +17,7 @@ from elmo_tasks.bilm.formats import format_of
 from elmo_tasks.bilm.lexicon import WordTable, write_vocabulary
 from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
+from elmo_tasks.common.characters import check_char_ids, word_char_ids
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN

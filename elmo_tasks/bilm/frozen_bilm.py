@@ -9,9 +9,9 @@ import torch
 
 from elmo_tasks.bilm.bilm import BiLm, BiLmOutput
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import check_char_ids
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
+from elmo_tasks.common.characters import check_char_ids
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.tensors import hash_bytes, hash_tensors
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype

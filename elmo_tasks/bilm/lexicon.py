@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch.nn.functional import embedding
 
-from elmo_tasks.bilm.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
 from elmo_tasks.bilm.files.known_bilms import is_zip, local_weights
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.files import write_whole

@@ -3,8 +3,8 @@ from typing import NamedTuple
 
 import torch
 
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.characters import batch_char_ids
 
 # The start state `snapshot` is the state of the LSTMs after they have read this text several times,
 # which is enough to forget the zeros that they began with.

@@ -5,8 +5,8 @@ import torch
 from torch.nn.functional import pad
 
 from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import cut_to_lengths

@@ -5,8 +5,8 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.kernels.threads import operator_threads
 

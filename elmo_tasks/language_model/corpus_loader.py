@@ -9,7 +9,7 @@ from allennlp.data import DataLoader, Instance, TextFieldTensors, Vocabulary
 from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
 
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files
 from elmo_tasks.readers.sentences import SentencesReader

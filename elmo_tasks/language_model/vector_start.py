@@ -10,7 +10,7 @@ from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 from allennlp.training import TrainerCallback
 
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import broadcast
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax

@@ -10,9 +10,9 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import word_char_ids
 from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import LstmState
+from elmo_tasks.common.characters import word_char_ids
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 

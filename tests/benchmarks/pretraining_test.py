@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from benchmarks.pretraining import Product, by_torch, prepare, products_of
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.characters import batch_char_ids
 from tests.helpers.reference_bilm import make_options
 
 

@@ -9,7 +9,7 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
 from tests.helpers.reference_bilm import (

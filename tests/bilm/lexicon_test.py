@@ -10,8 +10,8 @@ import torch
 
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common import fetch
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.opening import load_bilm

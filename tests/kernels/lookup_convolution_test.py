@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
+from elmo_tasks.common.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.kernels.lookup_convolution import convolution_table, looks_up, lookup_convolution
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES

@@ -21,7 +21,7 @@ from allennlp.training.optimizers import DenseSparseAdam
 from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.language_model.corpus_loader import CorpusLoader, SentenceTensors

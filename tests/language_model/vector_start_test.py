@@ -11,7 +11,7 @@ from allennlp.models import load_archive
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.language_model import vector_start
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 from elmo_tasks.language_model.vector_start import (

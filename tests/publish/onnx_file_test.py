@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.publish.onnx_file import ONNX_FILE, write_onnx
 from scripts.try_docs import blocks, lines

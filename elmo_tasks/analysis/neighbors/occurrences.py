@@ -13,7 +13,7 @@ from torch.nn.functional import normalize
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 

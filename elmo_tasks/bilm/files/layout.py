@@ -3,8 +3,8 @@ from typing import NamedTuple
 
 import numpy
 
-from elmo_tasks.bilm.characters import NUM_CHARACTERS
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.characters import NUM_CHARACTERS
 
 Array = numpy.ndarray
 

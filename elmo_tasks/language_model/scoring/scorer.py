@@ -7,9 +7,9 @@ import numpy
 import torch
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.kernels.threads import operator_threads

@@ -8,7 +8,7 @@ from allennlp.modules.elmo import batch_to_ids
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids, word_char_ids
+from elmo_tasks.common.characters import NUM_CHARACTERS, batch_char_ids, word_char_ids
 from tests.helpers.bilm_examples import WORDS
 
 words = st.one_of(st.sampled_from(WORDS), st.text(max_size=60))
