@@ -51,6 +51,19 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
+def written(path: str | os.PathLike) -> tuple[int, ...]:
+    """
+    Returns numbers that change when a file is written again or replaced, as part of the key of what
+    is remembered of it; none if there is no such file. Take them before you read the file.
+    """
+    try:
+        about = os.stat(path)
+    except OSError:
+        return ()
+    # A copy may have the time of its original (`cp -p`), but the time of a change is its own.
+    return (about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)
+
+
 def write_whole(path: str | os.PathLike, content: str | bytes | memoryview) -> None:
     """Writes a file whole or not at all, as `atomic_write` does. Text is encoded in UTF-8."""
     with atomic_write(path) as aside:

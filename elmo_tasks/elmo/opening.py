@@ -7,14 +7,18 @@ import torch
 from elmo_tasks import common
 from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source, bilm_files
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS, Source, bilm_files
 from elmo_tasks.bilm.frozen_bilm import Store
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import written
 from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, read_mix
 
 # The place of a mix, by the last part of its name in a model. A token embedder, which is at the
 # input, calls its mix `mix`.
 _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
+
+# The suffixes of the files that biLMs and models are read from.
+_SUFFIXES = (".dic", ".hdf5", ".json", ".pkl", ".safetensors", ".th", ".txt")
 
 
 class Opened(NamedTuple):
@@ -85,6 +89,21 @@ def open_elmo(
     bilm, mix_file = _read(files, store, device, dtype), Path(files[0]).with_name(MIX_FILE)
     mixes = {"": read_mix(mix_file, bilm.num_layers)} if mix_file.exists() else {}
     return Opened(str(name), bilm, mixes)
+
+
+def last_written(name: Source) -> tuple:
+    """
+    Returns what changes when the files of a biLM or model are written again, as part of the key of
+    what is remembered of it. What an address or a repository gives is fetched once by a process.
+    """
+    paths: list[Path] = []
+    for part in name if isinstance(name, tuple) else (name,):
+        path = Path(KNOWN_BILMS.get(os.fspath(part), part)).expanduser()
+        # Options, mix and words are beside the weights.
+        folder = path.parent if path.suffix == ".hdf5" else path
+        inside = [*folder.glob("*"), *folder.glob("vocabulary/*")]
+        paths += [each for each in inside if each.suffix in _SUFFIXES] or [path]
+    return tuple((str(path), written(path)) for path in sorted(paths))
 
 
 def _read(

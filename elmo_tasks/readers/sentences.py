@@ -1,12 +1,17 @@
 import copy
+import glob
+import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.common.errors import check_positive
+from elmo_tasks.common.files import written
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import WordIdIndexer
@@ -50,7 +55,8 @@ class SentencesReader(TextReader):
         check_positive("max_tokens", max_tokens)
         self.max_tokens = max_tokens
         self.reader = reader
-        self._texts: dict[str, list[str]] = {}
+        # The texts of a task's file, and when it was written.
+        self._texts: dict[str, tuple[Any, list[str]]] = {}
 
     def sentences(
         self, file_path: str, files_order: Iterable[int] = (), shard: bool = True
@@ -89,15 +95,16 @@ class SentencesReader(TextReader):
             yield from read_lines(paths[index])
 
     def _task_texts(self, reader: DatasetReader, file_path: str) -> list[str]:
-        if file_path not in self._texts:
+        files = _written(file_path)
+        if self._texts.get(file_path, (None,))[0] != files:
             found = {
                 " ".join(token.ensure_text() for token in tokens): None
                 for instance in _read_whole(reader, file_path)
                 for text in _texts(instance)
                 for tokens in sentences_of(text)
             }
-            self._texts[file_path] = list(found)
-        return self._texts[file_path]
+            self._texts[file_path] = files, list(found)
+        return self._texts[file_path][1]
 
     def _read(self, file_path: str) -> Iterator[Instance]:
         for words in self.sentences(file_path):
@@ -111,6 +118,16 @@ class SentencesReader(TextReader):
 def _texts(instance: Instance) -> list[TextField]:
     texts = [field for field in instance.fields.values() if isinstance(field, TextField)]
     return [text for text in texts if isinstance(text, PassageField)] or texts
+
+
+def _written(file_path: str) -> list[tuple[int, ...]]:
+    """Returns what changes when the files of a path, a folder or a glob pattern are written."""
+    paths = sorted(glob.glob(file_path, recursive=True)) or [file_path]
+    return [
+        written(file)
+        for path in paths
+        for file in (sorted(Path(path).rglob("*")) if os.path.isdir(path) else [path])
+    ]
 
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.opening import last_written
 from elmo_tasks.sklearn.words import words_of
 
 # A sentence ends at one of these marks before white space.
@@ -23,7 +24,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression(C=0.01))
 
     There is nothing to fit. A pickle contains the parameters, but not the biLM. Each process opens
-    the biLM once.
+    the biLM once, and again if its files were written again.
 
     # Parameters
 
@@ -73,7 +74,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         encoder = self._encoder()
         texts = self._texts(X)
         vectors = encoder.vectors(sentence for text in texts for sentence in text)
-        features = numpy.zeros((len(texts), self._n_features_out), numpy.float32)
+        features = numpy.zeros((len(texts), encoder.get_output_dim()), numpy.float32)
         for row, text in zip(features, texts):
             if text:
                 row[:] = torch.cat([next(vectors) for _ in text]).mean(dim=0).numpy()
@@ -127,8 +128,13 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._encoder().get_output_dim()
 
     def _encoder(self) -> ElmoEncoder:
-        return _open(self.bilm, self.place, device=self.device, layers=self.layers)
+        return _open(last_written(self.bilm), self.bilm, self.place, self.device, self.layers)
 
 
 # The clones of an estimator, such as those of a grid search, share a biLM.
-_open = lru_cache(maxsize=2)(ElmoEncoder.from_pretrained)
+@lru_cache(maxsize=2)
+def _open(
+    written: tuple, bilm: str, place: str | None, device: str, layers: str | int
+) -> ElmoEncoder:
+    """Opens a biLM, again if its files were `written` again."""
+    return ElmoEncoder.from_pretrained(bilm, place, device=device, layers=layers)

@@ -106,6 +106,20 @@ def test_of_questions_and_passages_the_passages_alone_are_read() -> None:
     assert found == list(dict.fromkeys(passages)) and 1 < len(found) < len(passages)
 
 
+def test_a_file_of_a_task_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+    trees = ["(2 (2 one) (2 boat))", "(2 (2 two) (2 boats))"]
+    path = tmp_path / "trees.txt"
+    reader = SentencesReader(reader=SstReader())
+
+    found = []
+    for tree in trees:
+        path.write_text(tree)
+        reader.check(str(path))
+        found += reader.sentences(str(path))
+
+    assert found == [["one", "boat"], ["two", "boats"]]
+
+
 def test_several_reads_of_a_task_may_take_turns() -> None:
     path = str(ROOT / "fixtures" / "sst.txt")
     reader = SstReader()

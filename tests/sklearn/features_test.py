@@ -1,6 +1,9 @@
 import io
+import json
 import re
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -14,8 +17,11 @@ from sklearn.utils import estimator_checks
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, write_mix
 from elmo_tasks.sklearn import ElmoFeatures
-from tests.helpers.reference_bilm import FIXTURE
+from tests.helpers.archives import make_archive
+from tests.helpers.configs import ROOT
+from tests.helpers.reference_bilm import FIXTURE, random_files
 
 TEXTS: list[Any] = ["It isn't dull. It works!", "A film without charm", "", [], ["It", "works"]]
 
@@ -154,3 +160,67 @@ def test_clitics_numbers_and_punctuation_are_tokens() -> None:
         "It 's John 's , is n't it ?",
         "We ’ll “ see ” : 3.5 rock - n - roll , DO N'T n ' importe",
     ]
+
+
+def zipped(folder: Path) -> Path:
+    shutil.make_archive(str(folder), "zip", folder)
+    return folder.with_suffix(".zip")
+
+
+def archive_of_random_bilm(folder: Path) -> Path:
+    config = {
+        "dataset_reader": {"type": "elmo_sentences"},
+        "train_data_path": str(ROOT / "fixtures" / "play.txt"),
+        "model": {
+            "type": "elmo_language_model",
+            "bilm": {
+                "options": json.loads((folder / "options.json").read_text()),
+                "pretrained_file": str(folder / "weights.hdf5"),
+                "requires_grad": True,
+            },
+            "num_samples": 3,
+        },
+    }
+    return make_archive(folder / "training", config)
+
+
+# What `ElmoFeatures` opens, made of a folder with the two files of a biLM.
+DRESSES: dict[str, Callable[[Path], Path]] = {
+    "folder": lambda folder: folder,
+    "weights": lambda folder: folder / "weights.hdf5",
+    "zip file": zipped,
+    "archive": archive_of_random_bilm,
+    "folder of a training": lambda folder: archive_of_random_bilm(folder).parent,
+}
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+def test_files_that_were_written_again_are_read_again(dress: str, tmp_path: Path) -> None:
+    rows = []
+    for seed in (0, 1):
+        folder = random_files(tmp_path / "mine", seed)[0].parent
+        bilm = DRESSES[dress](folder)
+
+        rows.append(ElmoFeatures(str(bilm)).transform(["A boat left ."]))
+
+        expected = ElmoEncoder.from_pretrained(bilm)(["A boat left ."])["default"]
+        numpy.testing.assert_allclose(rows[-1], expected, atol=1e-6)
+    assert numpy.abs(rows[0] - rows[1]).max() > 0.1
+
+
+def test_a_mix_that_was_written_again_is_read_again_and_other_files_do_not_count(
+    tmp_path: Path,
+) -> None:
+    folder = random_files(tmp_path / "mine")[0].parent
+    features = ElmoFeatures(str(folder))
+    before = features.transform(["A boat left ."])
+    encoder = features._encoder()
+
+    (folder / "out.log").write_text("A line")
+    unchanged = features._encoder()
+    write_mix(folder / MIX_FILE, ElmoMix(3, "last"))
+
+    assert unchanged is encoder
+    top = ElmoFeatures(str(folder), layers="last").transform(["A boat left ."])
+    numpy.testing.assert_allclose(features.transform(["A boat left ."]), top, atol=1e-6)
+    assert numpy.abs(top - before).max() > 0.1

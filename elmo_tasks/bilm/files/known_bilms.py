@@ -7,6 +7,7 @@ from typing import Union
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import hub_folder, is_hub_name, local_path
+from elmo_tasks.common.files import written
 from elmo_tasks.common.package_data import check_is_installed, pretrained_files
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.common.unpacking import unpacked
@@ -83,7 +84,10 @@ def locate(name: str | os.PathLike) -> Path:
         raise ConfigurationError(
             f"the weights {name} cannot be fetched ({error}); without a network, give a local path"
         ) from error
-    return Path(_unzipped(os.path.abspath(path)) if is_zip(place) else path)
+    if not is_zip(place):
+        return Path(path)
+    path = os.path.abspath(path)
+    return _unzipped(path, written(path))
 
 
 def bilm_files(name: Source) -> tuple[str, str]:
@@ -143,13 +147,23 @@ def is_zip(name: str) -> bool:
 
 
 @functools.cache
-def _unzipped(path: str) -> str:
-    """Unpacks a zip file. Returns the folder of its files, which is removed at exit."""
-    folder = _unpacked.enter_context(unpacked(path))
-    # The zip file may have the files in a folder.
-    (entry, *more) = os.listdir(folder) or [""]
-    inside = os.path.join(folder, entry)
-    return inside if not more and os.path.isdir(inside) else folder
+def _unzipped(path: str, written: tuple[int, ...]) -> Path:
+    """
+    Unpacks a zip file, again if it was `written` again. Returns the folder of its files, which is
+    removed at exit.
+    """
+    folder = Path(_unpacked.enter_context(unpacked(path)))
+    # The zip file may have the files in a folder, and beside it what macOS adds.
+    while len(inside := [each for each in folder.iterdir() if _is_data(each)]) == 1:
+        if not inside[0].is_dir():
+            break
+        folder = inside[0]
+    return folder
+
+
+def _is_data(path: Path) -> bool:
+    """Returns whether a file or folder is none that macOS adds, such as `.DS_Store`."""
+    return not path.name.startswith(".") and path.name != "__MACOSX"
 
 
 def _files_in(folder: Path, name: str) -> tuple[str, str]:
@@ -162,7 +176,7 @@ def _files_in(folder: Path, name: str) -> tuple[str, str]:
     for known in ((OPTIONS_FILE,), _WEIGHTS):
         paths = [path for file in known if (path := folder / file).is_file()]
         # The files of the paper's authors have longer names, such as `elmo_small_weights.hdf5`.
-        others = sorted(folder.glob(f"*{known[0]}"))
+        others = sorted(filter(_is_data, folder.glob(f"*{known[0]}")))
         if not paths and len(others) != 1:
             is_model = (folder / "config.json").is_file()
             kind = "; it has a model: elmo-tasks export writes its biLM" if is_model else ""

@@ -19,6 +19,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.elmo.opening import open_elmo
+from tests.helpers import many_langs
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
 
 
@@ -176,6 +177,41 @@ def test_a_zip_file_of_the_nlpl_repository_has_the_layers_of_its_files(
     for name, output in encoder([sentence]).items():
         torch.testing.assert_close(output, expected([sentence])[name], rtol=0, atol=0)
     assert_same_state(from_config, expected.layers.bilm)
+
+
+def test_a_zip_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        files = random_files(tmp_path / "mine", seed)
+        archive = shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path / "mine")
+
+        opened = open_elmo(archive)
+
+        assert_same_state(opened.bilm, make_bilm(*files))
+
+
+@pytest.mark.parametrize("base", [".", "mine", "outer/mine"])
+@pytest.mark.parametrize("kind", ["bilm-tf", "ELMoForManyLangs"])
+def test_what_macos_adds_to_a_zip_file_or_a_folder_is_nothing(
+    tmp_path: Path, kind: str, base: str
+) -> None:
+    folder = tmp_path / "mine"
+    if kind == "bilm-tf":
+        in_nlpl_layout(folder, "220_weights.hdf5")
+    else:
+        many_langs.write(folder, sizes_in="configs")
+    archive = tmp_path / "mine.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in sorted(folder.rglob("*")):
+            name = Path(base, path.relative_to(folder))
+            file.write(path, name)
+            file.writestr(f"__MACOSX/{name.parent}/._{name.name}", b"\0\5\x16\7")
+            file.writestr(f"{name.parent}/._{name.name}", b"\0\5\x16\7")
+        for parent in dict.fromkeys([".", base]):
+            file.writestr(f"{parent}/.DS_Store", b"\0\0\0\1Bud1")
+
+    opened = open_elmo(archive)
+
+    assert_same_state(opened.bilm, open_elmo(folder).bilm)
 
 
 def test_a_zip_file_may_be_at_an_address(address: str) -> None:
