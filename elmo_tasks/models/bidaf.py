@@ -13,6 +13,7 @@ from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
 from elmo_tasks.modules.layers import Linear, check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+from elmo_tasks.readers.fields import UNKNOWN_LABEL
 
 
 @Model.register("elmo_bidaf")
@@ -88,7 +89,8 @@ class Bidaf(Model):
 
         question, passage: Texts of at least one token each.
         span_start, span_end (`torch.LongTensor`): Shape (batch, 1): the indices of the first and
-            the last token of the answer.
+            the last token of the answer, or -1 if the answer has no place. The loss ignores such
+            questions, and is 0 if a batch has no others; the metric scores them as all others.
         metadata: A dictionary for each question: `passage`, a `Passage`; `id`; and, if they are
             known, `answers`, a list of texts.
 
@@ -104,8 +106,7 @@ class Bidaf(Model):
         spans = best_spans(start, end, mask, self.max_answer_tokens)[0][:, 0]
         output: dict[str, Any] = {"start_logits": start, "end_logits": end, "best_span": spans}
         if span_start is not None and span_end is not None:
-            output["loss"] = cross_entropy(start, span_start.squeeze(-1))
-            output["loss"] = output["loss"] + cross_entropy(end, span_end.squeeze(-1))
+            output["loss"] = _loss(start, span_start) + _loss(end, span_end)
         if metadata is not None:
             output["id"] = [about["id"] for about in metadata]
             output["answer"] = [
@@ -153,6 +154,13 @@ class Bidaf(Model):
         check_input(
             "end_encoder", self.end_encoder, x_dim, f"{source} with output of start_encoder"
         )
+
+
+def _loss(logits: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """Returns the mean cross-entropy of the questions whose answers have a place."""
+    labels = index.squeeze(-1)
+    losses = cross_entropy(logits, labels, ignore_index=UNKNOWN_LABEL, reduction="sum")
+    return losses / (labels != UNKNOWN_LABEL).sum().clamp(min=1)
 
 
 def best_spans(

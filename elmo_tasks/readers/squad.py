@@ -10,7 +10,8 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import check_positive
-from elmo_tasks.readers.squad_file import Passage, Question, read_squad
+from elmo_tasks.readers.fields import UNKNOWN_LABEL
+from elmo_tasks.readers.squad_file import GoldAnswer, Passage, Question, read_squad
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
@@ -19,16 +20,23 @@ logger = logging.getLogger(__name__)
 # At most this many wrong answers of a file are named in the log. The others are only counted.
 _MAX_NAMED = 10
 
+# The labels of a question none of whose answers has a place.
+_NOWHERE = (UNKNOWN_LABEL, UNKNOWN_LABEL)
+
 
 @DatasetReader.register("elmo_squad")
 class SquadReader(TextReader):
     """
-    Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
-    question are the first and the last token that overlap its answer. If it has several answers,
-    the most frequent one counts. Questions that version 2.0 marks as impossible are left out. An
-    answer that is not in the passage at its `answer_start` is left out with a warning. A question
-    without other answers is left out too. At the end, the reader logs how many questions were left
-    out and why, and how many answers are not whole tokens.
+    Reads SQuAD (Rajpurkar et al. 2016), version 1.1 or 2.0, in its official JSON and in the shapes
+    that other tools give it (see `read_squad`). The labels of a question are the first and the last
+    token that overlap its answer. If it has several answers, the most frequent one counts. An
+    answer that is not in the passage at its `answer_start` is warned of; if it is nearby (see
+    `GoldAnswer.found_in`), that is its place. A question none of whose answers has a place gets
+    the labels -1, with which it is scored, but not learnt.
+
+    Questions that version 2.0 marks as impossible are left out, and so are questions without
+    answers or without a word in the question or passage. At the end, the reader logs how many were
+    left out and why, and how many answers are not whole tokens.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
@@ -60,15 +68,18 @@ class SquadReader(TextReader):
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         counts: Counter[str] = Counter()
-        for question in self.shard_iterable(read_squad(file_path)):
-            try:
-                instance = self._labelled(question, counts)
-            except ValueError as error:
-                raise ValueError(f"{file_path}: {question.path}: {error}") from error
-            if instance is not None:
+        num_left_out = 0
+        questions = read_squad(file_path)
+        for question in self.shard_iterable(questions):
+            instance = self._labelled(question, question.origin(file_path), counts)
+            if instance is None:
+                num_left_out += 1
+            else:
                 counts["questions read"] += 1
                 yield instance
         said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        if num_left_out == len(questions):
+            raise ValueError(f"{file_path}: there is no question to learn or to score: {said}")
         logger.info("%s: %s", file_path, said)
 
     def text_to_instance(
@@ -109,48 +120,70 @@ class SquadReader(TextReader):
             self._passage, self._field = Passage.of(text, tokens), PassageField(tokens)
         return self._passage, self._field
 
-    def _labelled(self, question: Question, counts: Counter[str]) -> Instance | None:
+    def _labelled(self, question: Question, origin: str, counts: Counter[str]) -> Instance | None:
         """Returns the instance of a question, or `None` if the question is left out."""
-        if question.is_impossible:
-            counts["impossible questions left out"] += 1
-            return None
-        if not question.answers:
-            raise ValueError(
-                "the question has no answer and is not marked as impossible; give it an answer, or "
-                "use a predictor, which needs no answers"
-            )
-        spans = self._spans(question, counts)
-        if not spans:
-            counts["questions without a right answer left out"] += 1
-            return None
         limit = self.max_passage_tokens
+        spans: list[tuple[int, int]] = []
+        reason = self._reason_against(question)
+        if reason is None:
+            spans = self._spans(question, origin, counts)
+            if limit is not None and not spans:
+                reason = "questions without a right answer"
+            elif not spans:
+                counts["questions scored, but not learnt, without a right answer_start"] += 1
+                spans = [_NOWHERE]
         within = [span for span in spans if limit is None or span[1] < limit]
-        if not within:
-            counts["questions answered beyond max_passage_tokens left out"] += 1
+        if reason is not None or not within:
+            counts[f"{reason or 'questions answered beyond max_passage_tokens'} left out"] += 1
             return None
         return self.text_to_instance(
             question.question,
             question.passage,
             id=question.id,
-            # An answer without text would make every empty prediction right.
-            answers=[answer.text for answer in question.answers if answer.text],
+            answers=[answer.text for answer in question.answers],
             span=Counter(within).most_common(1)[0][0],
             max_passage_tokens=limit,
         )
 
-    def _spans(self, question: Question, counts: Counter[str]) -> list[tuple[int, int]]:
-        """Returns the first and the last token of each answer that is in the passage."""
+    def _reason_against(self, question: Question) -> str | None:
+        """Returns the name of the questions that are left out, if this is one of them."""
+        if question.is_impossible:
+            return "impossible questions"
+        if not question.answers:
+            return "questions without an answer"
+        try:
+            self._tokenized(question.passage)
+            has_words = bool(self.tokenizer.tokenize(question.question))
+        except ValueError:
+            has_words = False
+        return None if has_words else "questions without a word in the question or the passage"
+
+    def _spans(
+        self, question: Question, origin: str, counts: Counter[str]
+    ) -> list[tuple[int, int]]:
+        """Returns the first and the last token of each answer that has a place in the passage."""
         passage, _ = self._tokenized(question.passage)
         spans = []
         for answer in question.answers:
-            end = answer.start + len(answer.text)
-            span = passage.tokens_of(answer.start, end)
-            if not answer.is_in(question.passage) or span is None:
-                counts["wrong answers left out"] += 1
-                if counts["wrong answers left out"] <= _MAX_NAMED:
-                    message = "%s: the answer %r is not at its answer_start %d; it is left out"
-                    logger.warning(message, question.path, answer.text, answer.start)
-            else:
+            found = answer.found_in(question.passage)
+            span = None
+            if found is not None:
+                start = found.start or 0
+                span = passage.tokens_of(start, start + len(found.text))
+            if span is None or found != answer:
+                _warn(origin, answer, found if span else None, counts)
+            if span is not None:
                 counts["answers are not whole tokens"] += passage.text_of(*span) != answer.text
                 spans.append(span)
         return spans
+
+
+def _warn(origin: str, answer: GoldAnswer, found: GoldAnswer | None, counts: Counter[str]) -> None:
+    """Counts an answer that is not at its `answer_start`, and names the first ones of a file."""
+    what, end = "wrong answers left out", "it is left out"
+    if found is not None:
+        what, end = "answers taken from another place", f"it is taken from {found.start}"
+    counts[what] += 1
+    if counts[what] <= _MAX_NAMED:
+        message = "%s: the answer %r is not at its answer_start %s; %s"
+        logger.warning(message, origin, answer.text, answer.start, end)

@@ -1,26 +1,58 @@
+import logging
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from allennlp.data import Token
 
+from elmo_tasks.common.records import kind_of, read_records
 from elmo_tasks.common.text import parse_json
-from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.common.text_files import at_line, read_lines
 
-# The names of JSON's types in errors.
-_NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
+logger = logging.getLogger(__name__)
+
+# The lists in which other lists or questions are.
+_LISTS = ("data", "paragraphs")
+
+# An answer may be this many characters from its `answer_start`.
+_NEAR = 32
 
 
 class GoldAnswer(NamedTuple):
-    """An answer, and the offset of its first character in the passage (`answer_start`)."""
+    """
+    An answer, and the offset of its first character in the passage (`answer_start`), or `None` if
+    the file does not give it.
+    """
 
     text: str
-    start: int
+    start: int | None
 
     def is_in(self, passage: str) -> bool:
         """Returns whether the text is not empty and stands in the passage at `start`."""
-        return self.text != "" and self.start >= 0 and passage.startswith(self.text, self.start)
+        at_start = self.start is not None and self.start >= 0
+        return self.text != "" and at_start and passage.startswith(self.text, self.start)
+
+    def found_in(self, passage: str) -> "GoldAnswer | None":
+        """
+        Returns the answer at the place that its `start` means, or `None`. Some files count
+        characters beyond U+FFFF twice, as UTF-16 does. Otherwise, the text must stand exactly once
+        near its `start`, or without a `start` exactly once in the passage.
+        """
+        if self.start is None:
+            start, end = 0, len(passage)
+        elif self.start < 0:
+            return None
+        else:
+            ahead = passage[: self.start].encode("utf-16-le", "surrogatepass")[: 2 * self.start]
+            in_utf_16 = self._replace(start=len(ahead.decode("utf-16-le", "ignore")))
+            if self.is_in(passage) or in_utf_16.is_in(passage):
+                return self if self.is_in(passage) else in_utf_16
+            start, end = max(0, self.start - _NEAR), self.start + _NEAR + len(self.text)
+        place = passage.find(self.text, start, end) if self.text else -1
+        is_alone = place >= 0 and passage.find(self.text, place + 1, end) < 0
+        return self._replace(start=place) if is_alone else None
 
 
 class Question(NamedTuple):
@@ -29,9 +61,11 @@ class Question(NamedTuple):
 
     # Parameters
 
-    id: The id that the file gives it.
+    id: The id that the file gives it; `read_squad` makes missing and repeated ones unique.
+    question, passage: Texts, which are empty if the file has none.
     is_impossible: Whether the file says that the passage does not answer the question.
-    path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
+    path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`, or in JSON
+        lines and Parquet the number of the line.
     """
 
     id: str
@@ -40,6 +74,10 @@ class Question(NamedTuple):
     answers: list[GoldAnswer]
     is_impossible: bool
     path: str
+
+    def origin(self, file_path: str | os.PathLike) -> str:
+        """Returns the beginning of a message about the question: the file and the place in it."""
+        return f"{file_path}:{'' if self.path[:1].isdigit() else ' '}{self.path}"
 
 
 class Passage(NamedTuple):
@@ -76,64 +114,175 @@ class Passage(NamedTuple):
 
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """
-    Returns the questions of a file in SQuAD's format. Raises `ValueError` with the file, and the
-    line or the path in the JSON, if it has another format.
+    Returns the questions of a file: JSON, JSON lines or Parquet (see `parse_squad`). Each question
+    has an id of its own: without one, its path; and `ID_2` if an earlier one has ID. Raises
+    `ValueError` with the file, and the line or the path in the JSON, if it has another format.
     """
+    content = None if kind_of(file_path) == "parquet" else _whole_json(file_path)
+    if content is None:
+        questions = list(_of_records(file_path))
+    else:
+        try:
+            questions = list(parse_squad(content))
+        except ValueError as error:
+            raise ValueError(f"{file_path}: {error}") from error
+    if not questions:
+        raise ValueError(f"{file_path}: the file: there is no question")
+    return _with_unique_ids(questions, file_path)
+
+
+def _whole_json(file_path: str | os.PathLike) -> Any:
+    """Returns the value of a JSON file, or `None` if its first line is an object of its own."""
     text = "\n".join(read_lines(file_path))
     try:
-        parsed = parse_json(text)
+        return parse_json(text)
     except ValueError as error:
+        first = text.lstrip().partition("\n")[0]
+        with suppress(ValueError):
+            if isinstance(parse_json(first), dict):
+                return None
         line = getattr(error, "lineno", 1)
         raise ValueError(f"{file_path}:{line}: not JSON: {error}") from error
-    try:
-        questions = list(parse_squad(parsed))
-        if not questions:
-            raise ValueError("the file: there is no question")
-    except ValueError as error:
-        raise ValueError(f"{file_path}: {error}") from error
-    return questions
 
 
-def parse_squad(content: Any) -> Iterator[Question]:
+def _of_records(file_path: str | os.PathLike) -> Iterator[Question]:
+    """Yields the questions of JSON lines or Parquet. Their paths begin with the line."""
+    kind = kind_of(file_path)
+    for record in read_records(file_path, kind if kind == "parquet" else "json"):
+        with at_line(file_path, record.line):
+            questions = list(parse_squad(record.values))
+        for question in questions:
+            path = f"{record.line}: {question.path}" if question.path else str(record.line)
+            yield question._replace(path=path)
+
+
+def _with_unique_ids(questions: list[Question], file_path: str | os.PathLike) -> list[Question]:
+    taken: set[str] = set()
+    unique = []
+    num_twice = 0
+    for question in questions:
+        id, number = question.id or question.path, 1
+        while id in taken:
+            number += 1
+            id = f"{question.id or question.path}_{number}"
+        num_twice += number > 1
+        taken.add(id)
+        unique.append(question._replace(id=id))
+    without = [question.path for question in questions if not question.id]
+    if without:
+        message = "%s: %d questions without an id are called by their places, such as %s"
+        logger.warning(message, file_path, len(without), without[0])
+    if num_twice:
+        message = "%s: %d questions with the id ID of an earlier one are called ID_2 and so on"
+        logger.warning(message, file_path, num_twice)
+    return unique
+
+
+def parse_squad(content: Any, path: str = "") -> Iterator[Question]:
     """
-    Yields the questions in the content of a file. Raises `ValueError` with the path in the JSON if
-    it has another shape.
+    Yields the questions in the content of a file. `data` has articles, an article `paragraphs`, and
+    a paragraph a `context` and the questions `qas`; any of these may be the content, or stand in a
+    list. A question may also have its `context` itself.
+
+    A question has `question`, and may have `id`, `is_impossible`, and `answers` or `answer`: one or
+    a list of objects with `text` and `answer_start`, an object with a list of each, or texts.
+
+    Raises `ValueError` with the path in the JSON if it has another shape.
     """
-    for article_path, article in _list(content, "data", ""):
-        for paragraph_path, paragraph in _list(article, "paragraphs", article_path, False):
-            qas = list(_list(paragraph, "qas", paragraph_path, False))
-            passage = _get(paragraph, "context", str, paragraph_path) if qas else ""
-            for path, qa in qas:
-                yield Question(
-                    id=_get(qa, "id", str, path),
-                    question=_get(qa, "question", str, path),
-                    passage=passage,
-                    answers=[
-                        GoldAnswer(_get(each, "text", str, at), _get(each, "answer_start", int, at))
-                        for at, each in _list(qa, "answers", path, False)
-                    ],
-                    is_impossible="is_impossible" in qa and _get(qa, "is_impossible", bool, path),
-                    path=path,
-                )
-
-
-def _get(parent: Any, key: str, kind: type, path: str) -> Any:
-    where = f"{path}." if path else ""
-    if not isinstance(parent, dict) or key not in parent:
-        raise ValueError(
-            f"{path or 'the file'}: expected an object with {key!r}, but got {parent!r:.80}"
-        )
-    value = parent[key]
-    # `isinstance` would take `true` for an int.
-    if type(value) is not kind:
-        raise ValueError(f"{where}{key}: expected {_NAMES[kind]}, but got {value!r:.80}")
-    return value
-
-
-def _list(parent: Any, key: str, path: str, required: bool = True) -> Iterator[tuple[str, Any]]:
-    """Yields the path, such as `data[0].paragraphs[2]`, and the value of each element of a list."""
-    if not required and isinstance(parent, dict) and key not in parent:
+    if isinstance(content, list):
+        for index, element in enumerate(content):
+            yield from parse_squad(element, f"{path}[{index}]")
         return
-    where = f"{path}.{key}" if path else key
-    for index, element in enumerate(_get(parent, key, list, path)):
-        yield f"{where}[{index}]", element
+    if not isinstance(content, dict):
+        raise _unexpected(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
+    for name in _LISTS:
+        if name in content:
+            yield from parse_squad(_list(content, name, path), _inside(path, name))
+            return
+    passage = _text(content, "context", path)
+    if "qas" in content:
+        for index, qa in enumerate(_list(content, "qas", path)):
+            yield _question(qa, passage, f"{_inside(path, 'qas')}[{index}]")
+    elif "question" in content:
+        yield _question(content, passage, path)
+    # An article or a paragraph may have no question.
+    elif not path.rpartition(".")[2].startswith(_LISTS):
+        raise _unexpected(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
+
+
+def _question(qa: Any, passage: str, path: str) -> Question:
+    if not isinstance(qa, dict) or "question" not in qa:
+        raise _unexpected(path, "an object with 'question'", qa)
+    is_impossible = qa.get("is_impossible")
+    if str(is_impossible).lower() not in ("true", "false", "none"):
+        raise _unexpected(_inside(path, "is_impossible"), "true or false", is_impossible)
+    name = "answer" if "answers" not in qa else "answers"
+    return Question(
+        id=_text(qa, "id", path),
+        question=_text(qa, "question", path),
+        passage=passage,
+        answers=list(_answers(qa.get(name), _inside(path, name))),
+        is_impossible=str(is_impossible).lower() == "true",
+        path=path,
+    )
+
+
+def _answers(value: Any, path: str) -> Iterator[GoldAnswer]:
+    if isinstance(value, list):
+        for index, element in enumerate(value):
+            yield from _answers(element, f"{path}[{index}]")
+    elif isinstance(value, str):
+        yield GoldAnswer(*_stripped(value, None))
+    elif isinstance(value, dict):
+        texts, starts = value.get("text"), value.get("answer_start")
+        if isinstance(texts, list):
+            starts = [None] * len(texts) if starts is None else starts
+            if not isinstance(starts, list) or len(starts) != len(texts):
+                expected = f"a list of {len(texts)}, as many as text has"
+                raise _unexpected(_inside(path, "answer_start"), expected, starts)
+            for index, pair in enumerate(zip(texts, starts)):
+                yield from _answers(dict(zip(("text", "answer_start"), pair)), f"{path}[{index}]")
+        else:
+            yield GoldAnswer(*_stripped(_text(value, "text", path), _start(starts, path)))
+    elif value is not None:
+        raise _unexpected(path, "an answer with 'text' and 'answer_start', or a list", value)
+
+
+def _stripped(text: str, start: int | None) -> tuple[str, int | None]:
+    """Returns a text without white space around it, and where that begins."""
+    ahead = len(text) - len(text.lstrip())
+    return text.strip(), None if start is None else start + ahead
+
+
+def _start(value: Any, path: str) -> int | None:
+    try:
+        if value is None or not isinstance(value, bool) and int(value) == float(value):
+            return None if value is None else int(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise _unexpected(_inside(path, "answer_start"), "a whole number", value)
+
+
+def _text(parent: dict[str, Any], key: str, path: str) -> str:
+    """Returns a text; "" if there is none. An id or an answer may also be a number."""
+    value = parent.get(key)
+    if value is None and key != "text":
+        return ""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not isinstance(value, str) and not (is_number and key in ("id", "text")):
+        raise _unexpected(_inside(path, key), "a string", value)
+    return str(value)
+
+
+def _list(parent: dict[str, Any], key: str, path: str) -> list[Any]:
+    if not isinstance(parent[key], list):
+        raise _unexpected(_inside(path, key), "a list", parent[key])
+    return parent[key]
+
+
+def _inside(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _unexpected(path: str, expected: str, value: Any) -> ValueError:
+    return ValueError(f"{path or 'the file'}: expected {expected}, but got {value!r:.80}")

@@ -112,6 +112,22 @@ def test_loss_is_the_sum_of_the_two_cross_entropies() -> None:
     assert output["loss"].item() == pytest.approx(expected)
 
 
+def test_a_question_whose_answer_has_no_place_is_scored_but_not_learnt() -> None:
+    built = TASK.build()
+    tensors = built.tensors(built.instances[:3])
+    alone = built.model(**built.tensors(built.instances[1:2]))["loss"]
+    built.model.get_metrics(reset=True)
+    tensors["span_start"][[0, 2]] = tensors["span_end"][[0, 2]] = -1
+
+    output = built.model(**tensors)
+    tensors["span_start"][1] = tensors["span_end"][1] = -1
+    none = built.model(**tensors)["loss"]
+
+    torch.testing.assert_close(output["loss"], alone)
+    assert built.model.squad._num_questions == 6
+    assert none.item() == 0 and none.requires_grad
+
+
 def test_weights_start_as_published() -> None:
     model = TASK.build().model
 

@@ -112,22 +112,57 @@ def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
     assert instances["either"]["metadata"]["answers"] == ["hears well", "sleeps"]
 
 
-WRONG = [("owl", 5), ("owl", -5), ("owl", 500), ("", 4), (" ", 3), ("Owl", 4)]
+WRONG = [("owl", -5), ("owl", 500), ("", 4), (" ", 3), ("Owl", 4), ("e", 30)]
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_answer_is_named_counted_and_passed_over(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: tuple[str, int]
+@pytest.mark.parametrize("limit", [None, 100])
+def test_wrong_answer_is_named_and_counted_and_its_question_is_scored_or_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: tuple[str, int], limit: int | None
 ) -> None:
     caplog.set_level(logging.INFO)
     path = written(tmp_path, question("bad", [wrong]), question("good", [wrong, ("owl", 4)]))
 
+    instances = read(SquadReader(max_passage_tokens=limit), path)
+
+    # A reader with a limit reads training data.
+    assert list(instances) == (["bad", "good"] if limit is None else ["good"])
+    assert answer(instances["good"]) == "owl"
+    assert f"data[0].paragraphs[0].qas[0]: the answer {wrong[0].strip()!r} is" in caplog.text
+    assert f"is not at its answer_start {wrong[1] + (wrong[0] == ' ')}" in caplog.text
+    assert "2 wrong answers left out" in caplog.text
+    # The metric gets all answers, as the official script does.
+    assert instances["good"]["metadata"]["answers"] == [wrong[0].strip(), "owl"]
+    if limit is None:
+        assert label(instances["bad"]) == (-1, -1)
+        assert "1 questions scored, but not learnt" in caplog.text
+    else:
+        assert "1 questions without a right answer left out" in caplog.text
+
+
+def test_an_answer_near_its_start_is_taken_from_its_place_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = [question(str(start), [("sleeps", start)]) for start in (0, 12, 14, 45)]
+    path = written(tmp_path, *asked, question("6", [("hears", 1)]))
+
     instances = read(SquadReader(), path)
 
-    assert list(instances) == ["good"] and answer(instances["good"]) == "owl"
-    assert f"data[0].paragraphs[0].qas[0]: the answer {wrong[0]!r} is" in caplog.text
-    assert f"is not at its answer_start {wrong[1]}" in caplog.text
-    assert "1 questions without a right answer" in caplog.text
-    assert "2 wrong answers left out" in caplog.text
-    # The metric gets all answers but "", which would make every empty prediction right.
-    assert instances["good"]["metadata"]["answers"] == [text for text in (wrong[0], "owl") if text]
+    assert [label(each) for each in instances.values()] == [(3, 3)] * 4 + [(8, 8)]
+    assert "the answer 'sleeps' is not at its answer_start 14; it is taken from 13" in caplog.text
+
+
+def test_what_can_be_neither_learnt_nor_scored_is_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    odd = [question("2", []), question("3") | {"question": " \n"}, question("4", None)]
+    path = written(tmp_path, *odd, {"id": "5", "question": "Who?", "is_impossible": "true"})
+
+    assert list(read(SquadReader(), path)) == ["4"]
+    assert "1 questions without an answer left out" in caplog.text
+    assert "1 questions without a word in the question or the passage left out" in caplog.text
+    assert "1 impossible questions left out" in caplog.text
+
+    with pytest.raises(ValueError, match="there is no question to learn or to score: 1 questions"):
+        read(SquadReader(), written(tmp_path, question("1", [])))
