@@ -1,8 +1,10 @@
+import math
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
 from allennlp.common.tqdm import Tqdm
-from allennlp.common.util import lazy_groups_of
+from allennlp.common.util import dump_metrics, lazy_groups_of
 from allennlp.data import DataLoader
 from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model
@@ -19,7 +21,7 @@ class ElmoEvaluator(SimpleEvaluator):
     Evaluates as AllenNLP's evaluator does. If the model's predictor has a `task`, a second pass
     over the data writes the predictions: a line for each instance, in the order of the data file,
     with the answer that `elmo-tasks predict` gives. Otherwise AllenNLP writes a line for each
-    batch.
+    batch. A loss that is no number is an error, and no metrics are written.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
     config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
@@ -34,13 +36,17 @@ class ElmoEvaluator(SimpleEvaluator):
         predictions_output_file: str | PathLike | None = None,
     ) -> dict[str, Any]:
         kind = predictor_of(model)
-        # AllenNLP's annotations do not allow `None`, the default of both.
-        others: Any = (batch_weight_key, metrics_output_file)
-        if predictions_output_file is None or kind is None or kind.task is None:
-            return super().__call__(model, data_loader, *others, predictions_output_file)
+        writes_answers = predictions_output_file and kind is not None and kind.task is not None
+        # AllenNLP's annotations do not allow `None`, the default of all three.
+        others: Any = (batch_weight_key, None, None if writes_answers else predictions_output_file)
         # A loader may shuffle its own list of the instances.
-        instances = list(data_loader.iter_instances())
+        instances = list(data_loader.iter_instances()) if writes_answers else []
         metrics = super().__call__(model, data_loader, *others)
+        check_loss(metrics)
+        if metrics_output_file is not None:
+            dump_metrics(str(metrics_output_file), metrics, log=True)
+        if kind is None or predictions_output_file is None or not writes_answers:
+            return metrics
         predictor = kind(model, data_loader.reader)
         with open(predictions_output_file, "w", encoding="utf-8") as file:
             for group in lazy_groups_of(Tqdm.tqdm(instances, desc="predictions"), _GROUP):
@@ -48,3 +54,13 @@ class ElmoEvaluator(SimpleEvaluator):
         # The second pass has added the labelled instances to the model's metrics again.
         model.get_metrics(reset=True)
         return metrics
+
+
+def check_loss(metrics: Mapping[str, Any]) -> None:
+    """Raises `ValueError` if a loss among the metrics is NaN or infinite."""
+    for name, value in metrics.items():
+        if name.endswith("loss") and not math.isfinite(value):
+            raise ValueError(
+                f"the {name} is {value}, so the metrics mean nothing: the weights of the model may "
+                "be damaged or much too large, or its dtype too narrow"
+            )

@@ -1,17 +1,24 @@
 import json
+import re
+import string
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from allennlp.common import Params
+from allennlp.data import DataLoader, DatasetReader
 from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model, load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.commands.evaluate import _evaluation_loader
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.evaluator import ElmoEvaluator
 from tests.helpers.archives import task_model
 from tests.helpers.command_line import our_command
-from tests.helpers.configs import ROOT
+from tests.helpers.configs import ROOT, SHIPPED, tiny
 from tests.helpers.task_models import Built, Task
 
 DATA = ROOT / "fixtures" / "sst.txt"
@@ -88,6 +95,101 @@ def test_other_models_are_evaluated_as_by_allennlp(tmp_path: Path) -> None:
 
     assert texts[0] == texts[1]
     assert json.loads(texts[0].splitlines()[1]) == {"x": [3], "answer": [1, 2]}
+
+
+def words_of(text: str) -> list[str]:
+    kept = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return re.sub(r"\b(a|an|the)\b", " ", kept).split()
+
+
+def official_scores(data: dict[str, Any], answers: dict[str, str]) -> dict[str, float]:
+    """
+    Returns exact match and F1 as SQuAD's script for version 1.1 does, from the file as it is: every
+    question counts, and `answer_start` is not read.
+    """
+    exact, f1 = [], []
+    for article in data["data"]:
+        for qa in (qa for paragraph in article["paragraphs"] for qa in paragraph["qas"]):
+            predicted = words_of(answers[qa["id"]])
+            best = 0.0
+            for answer in qa["answers"]:
+                expected = words_of(answer["text"])
+                same = (Counter(predicted) & Counter(expected)).total()
+                best = max(best, 2 * same / (len(predicted) + len(expected)) if same else 0)
+            exact.append(any(words_of(answer["text"]) == predicted for answer in qa["answers"]))
+            f1.append(best)
+    return {"em": sum(exact) / len(exact), "f1": sum(f1) / len(f1)}
+
+
+def test_squad_is_scored_over_all_questions_wherever_their_answers_start(tmp_path: Path) -> None:
+    archive = task_model(tmp_path, "squad", "baseline")
+    data = json.loads((ROOT / "fixtures" / "squad.json").read_text(encoding="utf-8"))
+    lines, _ = evaluate(archive, tmp_path, ROOT / "fixtures" / "squad.json")
+    answers = {each["id"]: each["answer"] for each in map(json.loads, lines)}
+    qas = [qa for article in data["data"] for each in article["paragraphs"] for qa in each["qas"]]
+    # The untrained model is right in some questions, whose answers have no right start.
+    for index, qa in enumerate(qas[:6]):
+        text = answers[qa["id"]] if index % 2 else f"no {answers[qa['id']]}"
+        qa["answers"] = [{"text": text, "answer_start": -1}, {"text": "", "answer_start": 0}]
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(data), encoding="utf-8")
+
+    lines, metrics = evaluate(archive, tmp_path, changed, "--batch-size", 2)
+
+    assert {each["id"]: each["answer"] for each in map(json.loads, lines)} == answers
+    expected = official_scores(data, answers)
+    assert {name: metrics[name] for name in expected} == pytest.approx(expected)
+    assert 0 < expected["em"] < expected["f1"] < 1
+
+
+def test_a_loss_that_is_no_number_is_an_error_and_nothing_is_written(
+    archive: Path, tmp_path: Path
+) -> None:
+    loaded = load_archive(archive)
+    for parameter in loaded.model.parameters():
+        parameter.data.fill_(torch.nan)
+    loader = DataLoader.from_params(
+        Params({"batch_size": 4}), reader=loaded.validation_dataset_reader, data_path=DATA
+    )
+    loader.index_with(loaded.model.vocab)
+    metrics = tmp_path / "metrics.json"
+
+    with pytest.raises(ValueError, match="the loss is nan, so the metrics mean nothing"):
+        ElmoEvaluator()(loaded.model, loader, metrics_output_file=metrics)
+
+    assert not metrics.exists()
+
+
+@pytest.mark.parametrize("task", sorted({*SHIPPED} - {"bilm", "probe"}))
+def test_each_task_is_evaluated_in_batches_of_a_chosen_size(task: str) -> None:
+    config = tiny(task, SHIPPED[task][0])
+    reader = config.get("validation_dataset_reader", config["dataset_reader"])
+    reader = DatasetReader.from_params(Params(reader))
+    chosen = _evaluation_loader(config, 3)
+
+    loader = DataLoader.from_params(
+        Params(chosen), reader=reader, data_path=config["validation_data_path"]
+    )
+
+    num_instances = len(list(reader.read(config["validation_data_path"])))
+    assert len(loader) == -(-num_instances // 3)
+
+
+def test_an_evaluation_drops_no_input_of_a_last_batch() -> None:
+    sampler = {"type": "bucket", "batch_size": 32, "drop_last": True}
+    training = {"batch_sampler": sampler, "batches_per_epoch": 10}
+
+    assert _evaluation_loader({"data_loader": training}, None) == {
+        "batch_sampler": {"type": "bucket", "batch_size": 32}
+    }
+    assert _evaluation_loader({"data_loader": {"batch_size": 4, "drop_last": True}}, 2) == {
+        "batch_size": 2
+    }
+    by_tokens = {"batch_sampler": {"type": "max_tokens_sampler", "max_tokens": 100}}
+    assert _evaluation_loader({"data_loader": by_tokens}, 2) == {"batch_size": 2}
+    assert sampler["drop_last"] and training["batches_per_epoch"]
+    with pytest.raises(ConfigurationError, match="--batch-size: .* of another kind .Sentence"):
+        _evaluation_loader({"data_loader": {"type": "elmo_sentences"}}, 2)
 
 
 class Loader(list):
