@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Union
 
 import torch
@@ -9,7 +9,7 @@ from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.sentence_layers import cut_to_lengths
+from elmo_tasks.elmo.sentences import Sentence, padded_sentences
 
 
 class Elmo(torch.nn.Module):
@@ -66,16 +66,17 @@ class Elmo(torch.nn.Module):
 
     def forward(
         self,
-        sentences: Union[Sequence[Sequence[str]], torch.Tensor],
-        lengths: Sequence[int] | None = None,
+        sentences: Union[Iterable[Sentence], torch.Tensor],
+        lengths: Iterable[int] | None = None,
     ) -> tuple[torch.Tensor, ...]:
         """
         # Parameters
 
-        sentences (`Sequence[Sequence[str]] | torch.LongTensor`): Sentences as lists of tokens,
-            which may be padded at their end with `""`, or as char ids of shape (batch, length, 50),
-            with zeros at padding.
-        lengths: The number of tokens in each list; the rest is padding. Only for lists of tokens.
+        sentences (`Iterable[Sentence] | torch.LongTensor`): A list of sentences: lists of tokens,
+            which may be padded at their end with `""`, or strings, which are cut at white space (a
+            flat list of words is as many sentences of one word). Or char ids of shape (batch,
+            length, 50), with zeros at padding.
+        lengths: The number of tokens in each sentence; the rest is padding. Not for char ids.
 
         # Returns
 
@@ -86,8 +87,7 @@ class Elmo(torch.nn.Module):
 
         # Raises
 
-        `ValueError`: A sentence is not a list of strings, or has an empty string before its end, or
-            the lengths do not fit the sentences.
+        `ValueError`: It is not a list of sentences (see `sentences_of`), or lengths do not fit.
         """
         if not isinstance(sentences, torch.Tensor):
             sentences = self._char_ids(sentences, lengths)
@@ -97,24 +97,9 @@ class Elmo(torch.nn.Module):
         return *(mix(layers, mask) for mix in self.mixes), mask
 
     def _char_ids(
-        self, sentences: Sequence[Sequence[str]], lengths: Sequence[int] | None
+        self, sentences: Iterable[Sentence], lengths: Iterable[int] | None
     ) -> torch.Tensor:
-        padded = []
-        for index, sentence in enumerate(sentences):
-            words = list(sentence)
-            if isinstance(sentence, str) or not all(isinstance(word, str) for word in words):
-                raise ValueError(
-                    f"sentence {index} must be a list of tokens, but is {sentence!r:.80}; cut a "
-                    "text into tokens first"
-                )
-            padded.append(words)
-        tokens = cut_to_lengths(padded, lengths)
-        for index, words in enumerate(tokens):
-            if "" in words:
-                raise ValueError(
-                    f"token {words.index('')} of sentence {index} is an empty string, which only "
-                    "pads the end of a sentence"
-                )
+        tokens, longest = padded_sentences(sentences, lengths=lengths)
         char_ids = batch_char_ids(tokens, self.bilm.options.max_characters)
-        missing = max(map(len, padded), default=0) - char_ids.size(1)
+        missing = longest - char_ids.size(1)
         return pad(char_ids, (0, 0, 0, missing)).to(self.bilm.like.device)

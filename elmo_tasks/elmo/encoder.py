@@ -13,13 +13,13 @@ from elmo_tasks.bilm.frozen_bilm import Store
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import MIX_FILE, ElmoMix, write_mix
 from elmo_tasks.elmo.opening import open_elmo
-from elmo_tasks.elmo.sentence_layers import (
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentences import (
     Sentence,
-    SentenceLayers,
     Tokenizer,
-    cut_to_lengths,
-    tokenize,
-    without_padding,
+    padded_sentences,
+    sentences_of,
+    tokens_of,
 )
 from elmo_tasks.kernels.threads import operator_threads
 
@@ -55,7 +55,8 @@ class ElmoEncoder:
     mix: Computes `elmo`. The default is the mean of all layers, with gamma 1. The encoder uses a
         copy of the mix without dropout, and with the layer norm `sentence` in place of `batch`.
     tokenizer: Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()`
-        has spaCy's rules. By default strings must be tokenized text, and are cut at white space.
+        has spaCy's rules. Tokens of white space alone are left out. By default strings must be
+        tokenized text, and are cut at white space.
     batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
         of at most 16 long sentences may have eight times as many.
     as_numpy (default `False`): Whether outputs are NumPy arrays. By default they are tensors.
@@ -131,14 +132,18 @@ class ElmoEncoder:
 
         # Parameters
 
-        sentences: Strings, or lists of tokens, which may be padded at their end with `""`.
+        sentences: Strings, or lists of tokens, which may be padded at their end with `""`. A flat
+            list of words is as many sentences of one word; for one sentence, give `[tokens]`.
         lengths: The number of tokens in each sentence. All further tokens are padding.
+
+        # Raises
+
+        `ValueError`: It is not a list of sentences (see `sentences_of`), or lengths do not fit.
         """
-        padded = [self.tokenize(sentence) for sentence in _several(sentences)]
-        tokens = cut_to_lengths(padded, lengths)
-        outputs = self._empty(len(tokens), max(map(len, padded), default=0))
+        tokens, longest = padded_sentences(sentences, self.tokenizer, lengths)
+        outputs = self._empty(len(tokens), longest)
         with _progress(sum(map(len, tokens))) as progress:
-            for row, layers in enumerate(self.layers(tokens, progress)):
+            for row, layers in enumerate(self.layers.of_tokens(tokens, progress)):
                 for name, output in self._outputs(layers).items():
                     outputs[name][row, : len(output)] = output
         return self._converted(outputs)
@@ -146,24 +151,31 @@ class ElmoEncoder:
     def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Any]]:
         """
         Encodes a stream of any length in bounded memory. Yields the outputs of each sentence, in
-        order, named as in the table above. They have no batch dimension and no padding.
+        order, named as in the table above. They have no batch dimension and no padding. Raises
+        `ValueError` as a call does.
         """
-        tokens = (without_padding(self.tokenize(sentence)) for sentence in _several(sentences))
+        return self._iterated(sentences_of(sentences, self.tokenizer))
+
+    def _iterated(self, tokens: Iterator[list[str]]) -> Iterator[dict[str, Any]]:
         with _progress() as progress:
-            for layers in self.layers(tokens, progress):
+            for layers in self.layers.of_tokens(tokens, progress):
                 yield self._converted(self._outputs(layers))
 
     def vectors(self, sentences: Iterable[Sentence]) -> Iterator[torch.Tensor]:
-        """Yields only the output `elmo` of each sentence: shape (length, width)."""
-        tokens = map(self.tokenize, _several(sentences))
-        return map(self.mix.of_sentence, self.layers(tokens))
+        """
+        Yields only the output `elmo` of each sentence: shape (length, width). Raises `ValueError`
+        as a call does.
+        """
+        tokens = sentences_of(sentences, self.tokenizer)
+        return map(self.mix.of_sentence, self.layers.of_tokens(tokens))
 
     def get_output_dim(self) -> int:
         """Returns the width of ELMo_k."""
         return self.mix.get_output_dim(self.bilm.get_output_dim())
 
     def tokenize(self, sentence: Sentence) -> list[str]:
-        return tokenize(sentence, self.tokenizer)
+        """Returns the tokens of a sentence, without padding."""
+        return tokens_of(sentence, self.tokenizer)
 
     def _outputs(self, layers: torch.Tensor) -> dict[str, torch.Tensor]:
         mask = torch.ones(layers.size(1), dtype=torch.bool)
@@ -191,9 +203,3 @@ class ElmoEncoder:
 
 def _progress(num_tokens: int | None = None) -> tqdm:
     return tqdm(total=num_tokens, unit=" tokens", delay=_PATIENCE)
-
-
-def _several(sentences: Iterable[Sentence]) -> Iterable[Sentence]:
-    if isinstance(sentences, str):
-        raise ValueError(f"expected a list of sentences, not one string: {sentences!r:.80}")
-    return sentences

@@ -1,5 +1,4 @@
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Union
+from collections.abc import Iterable, Iterator
 
 import torch
 from tqdm import tqdm
@@ -8,14 +7,8 @@ from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import check_positive
+from elmo_tasks.elmo.sentences import Sentence, sentences_of
 from elmo_tasks.kernels.threads import operator_threads
-
-# A sentence is a list of tokens, or a text that is cut into tokens.
-Sentence = Union[str, Sequence[str]]
-
-# A function that cuts a text into tokens. A token is a string, or an object with the string as its
-# attribute `text`, as in spaCy and AllenNLP.
-Tokenizer = Callable[[str], Iterable[Any]]
 
 # The size of the groups in which sentences are sorted by length (see `windows`). The layers of a
 # group are in memory at once: 200 MB for a biLM of the original size.
@@ -49,12 +42,22 @@ class SentenceLayers:
         self.batch_tokens = batch_tokens
 
     def __call__(
+        self, sentences: Iterable[Sentence], progress: tqdm | None = None
+    ) -> Iterator[torch.Tensor]:
+        """
+        Yields the layers of each sentence of a stream (see `sentences_of`), in order, in bounded
+        memory: shape (num_layers, length, 2 * projection_dim), on the CPU. A string is cut at white
+        space. Layer 0 is x^LM, twice side by side. The tensors of one batch are views of the same
+        memory. `progress` counts the tokens. Raises `ValueError` as `sentences_of` does.
+        """
+        return self.of_tokens(sentences_of(sentences), progress)
+
+    def of_tokens(
         self, sentences: Iterable[list[str]], progress: tqdm | None = None
     ) -> Iterator[torch.Tensor]:
         """
-        Yields the layers of each sentence of a stream, in order, in bounded memory: shape
-        (num_layers, length, 2 * projection_dim), on the CPU. Layer 0 is x^LM, twice side by side.
-        The tensors of one batch are views of the same memory. `progress` counts the tokens.
+        Yields the layers of tokens that a reader of files or spaCy has made, which are not checked:
+        they may have blanks inside, as in Vietnamese. Otherwise it does what a call does.
         """
         max_characters = self.bilm.options.max_characters
         for window in windows(sentences):
@@ -94,47 +97,3 @@ def windows(
             window, size = [], 0
     if window:
         yield window
-
-
-def tokenize(sentence: Sentence, tokenizer: Tokenizer | None = None) -> list[str]:
-    """
-    Returns the tokens of a sentence, padding included. A string is cut by the tokenizer, or at
-    white space if there is none. Raises `ValueError` if the sentence is neither a string nor a list
-    of strings.
-    """
-    if isinstance(sentence, str):
-        if tokenizer is None:
-            return sentence.split()
-        # AllenNLP's tokenizers are not callable, but have this method.
-        cut = getattr(tokenizer, "tokenize", tokenizer)
-        return [token if isinstance(token, str) else token.text for token in cut(sentence)]
-    tokens = list(sentence) if isinstance(sentence, Iterable) else [sentence]
-    if not all(isinstance(token, str) for token in tokens):
-        raise ValueError(f"a sentence is a string or a list of tokens, not {sentence!r:.80}")
-    return tokens
-
-
-def without_padding(words: list[str]) -> list[str]:
-    """Returns the words without the empty strings at the end."""
-    num_words = len(words)
-    while num_words and not words[num_words - 1]:
-        num_words -= 1
-    return words[:num_words]
-
-
-def cut_to_lengths(padded: list[list[str]], lengths: Iterable[int] | None) -> list[list[str]]:
-    """
-    Cuts each sentence to its length in words, by default to the words before its padding. Raises
-    `ValueError` if a length is missing, or is not between 0 and the number of words.
-    """
-    if lengths is None:
-        return list(map(without_padding, padded))
-    lengths = list(map(int, lengths))
-    if len(lengths) != len(padded):
-        raise ValueError(f"got {len(lengths)} lengths for {len(padded)} sentences")
-    for index, (words, length) in enumerate(zip(padded, lengths)):
-        if not 0 <= length <= len(words):
-            raise ValueError(
-                f"the length of sentence {index} is {length}, but it has {len(words)} tokens"
-            )
-    return [words[:length] for words, length in zip(padded, lengths)]

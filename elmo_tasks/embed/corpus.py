@@ -7,6 +7,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, kind_of, records_in
 from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import at_line, corpus_files, opened
+from elmo_tasks.elmo.sentences import tokens_of
 
 Split = Callable[[str], Iterable[str]]
 
@@ -109,10 +110,8 @@ def _text(values: dict[str, Any], known: Sequence[str]) -> str:
     if name is None:
         raise ValueError(f"the JSON object has no field {' or '.join(known)}")
     value = values[name]
-    if isinstance(value, list) and all(isinstance(token, str) for token in value):
-        if bad := [token for token in value if len(token.split()) != 1]:
-            raise ValueError(f"{bad[0]!r} is no token, because it is empty or has white space")
-        return " ".join(value)
-    if not isinstance(value, str):
-        raise ValueError(f"expected a text or a list of tokens, not {value!r:.80}")
-    return " ".join(value.split())
+    words = tokens_of(value, name=f"the {name}")
+    # A line is cut at white space of any kind.
+    if bad := [word for word in words if len(word.split()) != 1]:
+        raise ValueError(f"{bad[0]!r} is no token, because it has white space")
+    return " ".join(words)

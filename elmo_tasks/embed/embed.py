@@ -143,7 +143,7 @@ def embed_words(
     numbers = torch.zeros(len(words), 1, dtype=torch.float64)
     sentences, read = tee(map(str.split, lines))
     with tqdm(unit=" tokens", desc="embedding", total=counts.total()) as progress:
-        for sentence, layers in zip(sentences, encoder.layers(read, progress)):
+        for sentence, layers in zip(sentences, encoder.layers.of_tokens(read, progress)):
             of_tokens = vectors(layers, embedding, encoder.mix)
             indices = [index for index, word in enumerate(sentence) if word in rows]
             found = torch.tensor([rows[sentence[index]] for index in indices], dtype=torch.long)

@@ -88,7 +88,7 @@ class EmbedPart:
     mix: ElmoMix
 
     def __call__(self, part: Part) -> int:
-        layers = self.sentence_layers(part.sentences)
+        layers = self.sentence_layers.of_tokens(part.sentences)
         arrays = (vectors(layer, self.embedding, self.mix).numpy() for layer in layers)
         with self.parts.write(part.name) as path:
             self.write_file(path, part, arrays)

@@ -14,7 +14,8 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import check_choice
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.elmo.sentence_layers import SentenceLayers, Tokenizer, tokenize
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentences import Tokenizer, sentences_of
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
 from elmo_tasks.embed.ray_engine import Cluster, SharedLayers
 from elmo_tasks.embed.shards import vector_columns
@@ -103,10 +104,10 @@ class _Embedder:
         if self.layers is None:
             self.layers = ray.get(shared[0]).open()
         texts = rows[self.column].to_pylist()
-        sentences = [tokenize(text, self.tokenizer) for text in texts]
+        sentences = list(sentences_of(texts, self.tokenizer))
         arrays = (
             vectors(of_sentence, self.embedding, self.mix).numpy()
-            for of_sentence in self.layers(sentences)
+            for of_sentence in self.layers.of_tokens(sentences)
         )
         columns = vector_columns(self.embedding, self.layers.bilm.num_layers, arrays)
         tokens = pyarrow.array(sentences, pyarrow.list_(pyarrow.string()))

@@ -91,7 +91,7 @@ def layer_cosines(
     tokens, tokens)).
     """
     words = _words_of(inputs, _MAX_LAYER_TOKENS, tokenize)
-    (layers,) = sentence_layers([words])
+    (layers,) = sentence_layers.of_tokens([words])
     # Shape: (layers, tokens, tokens)
     units = normalize(layers, dim=-1)
     cosines = units @ units.transpose(1, 2)
@@ -171,7 +171,7 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
 def _vectors(sentence_layers: SentenceLayers, occurrences: list[Occurrence]) -> torch.Tensor:
     # A line is computed once, however often it has the word.
     lines = {id(each.words): each.words for each in occurrences}
-    computed = dict(zip(lines, sentence_layers(lines.values())))
+    computed = dict(zip(lines, sentence_layers.of_tokens(lines.values())))
     vectors = [computed[id(each.words)][:, each.position].clone() for each in occurrences]
     return normalize(torch.stack(vectors, dim=1), dim=-1)
 

@@ -1,5 +1,5 @@
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Union
 
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.opening import last_written
+from elmo_tasks.elmo.sentences import checked_list, tokens_of
 from elmo_tasks.sklearn.words import words_of
 
 # A sentence ends at one of these marks before white space.
@@ -63,13 +64,14 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         # Parameters
 
         X: Texts. A string is cut into sentences at `.`, `!` and `?` before white space, and each
-            sentence is an input of the biLM. A list of tokens is one sentence.
+            sentence is an input of the biLM. A list of tokens is one sentence. A flat list of words
+            is as many texts of one word.
 
         # Raises
 
         `ConfigurationError`: A parameter cannot be used.
-        `ValueError`: `X` is one string, a table or a mapping, or contains something other than
-            texts; or the tokenizer returns something other than tokens.
+        `ValueError`: `X` is no list of sentences (see `elmo_tasks.elmo.sentences`), but one string
+            or a table, for example; or the tokenizer returns something other than tokens.
         """
         encoder = self._encoder()
         texts = self._texts(X)
@@ -82,39 +84,14 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _texts(self, X: Any) -> list[list[list[str]]]:
         """Returns the sentences of each text."""
-        if isinstance(X, str):
-            raise ValueError(f"expected an iterable of texts, not one string: {X!r:.80}")
-        # Iterating over a mapping or a `DataFrame` would give the names of its columns.
-        if isinstance(X, Mapping) or hasattr(X, "columns"):
-            raise ValueError(
-                f"expected an iterable of texts, not a {type(X).__name__}; give one of its "
-                "columns, such as X['text']"
-            )
-        return [self._sentences(text, index) for index, text in enumerate(X)]
+        return [self._sentences(text, index) for index, text in enumerate(checked_list(X))]
 
     def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
         """Returns those sentences of a text that have tokens."""
-        if isinstance(text, str):
-            sentences = [self._cut(sentence) for sentence in _SENTENCE.split(text)]
-        elif isinstance(text, list) and all(isinstance(token, str) for token in text):
-            sentences = [text]
-        else:
-            raise ValueError(
-                f"text {index} must be a string or a list of tokens, but is {text!r:.80}"
-            )
-        return list(filter(None, sentences))
-
-    def _cut(self, sentence: str) -> list[str]:
-        """Returns the tokens of a sentence."""
-        cut = (self.tokenizer or words_of)(sentence)
-        tokens = list(cut)
-        # The characters of a string would be taken for tokens.
-        if isinstance(cut, str) or not all(isinstance(token, str) for token in tokens):
-            raise ValueError(
-                f"the tokenizer must return a list of strings, but returned {cut!r:.80} for "
-                f"{sentence!r:.80}"
-            )
-        return tokens
+        sentences = _SENTENCE.split(text) if isinstance(text, str) else [text]
+        cut = self.tokenizer or words_of
+        tokens = [tokens_of(sentence, cut, f"sentence {index}") for sentence in sentences]
+        return list(filter(None, tokens))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -30,7 +30,8 @@ class ElmoComponent(BatchedPipe):
     A sentence is one input of the biLM, and its vectors equal those of `ElmoEncoder`. A doc without
     sentence boundaries is one sentence. The components `sentencizer` and `parser` set boundaries,
     if they come before this component. Tokens of white space are left out of the sentence, and
-    their vectors are all zeros.
+    their vectors are all zeros. A token with a blank inside, such as an entity that was merged, is
+    one word to the biLM.
 
     Registered as a factory with the name "elmo". A saved pipeline contains the biLM and the mix.
     The biLM is opened at first use.
@@ -71,9 +72,9 @@ class ElmoComponent(BatchedPipe):
         encoder, dim = self.encoder, self.encoder.get_output_dim()
         arrays = [numpy.zeros((len(doc), dim), numpy.float32) for doc in docs]
         sentences = list(of_docs(docs))
-        vectors = encoder.vectors(sentence.words for sentence in sentences)
-        for sentence, elmo in zip(sentences, vectors):
-            arrays[sentence.doc][sentence.indices] = elmo.numpy()
+        computed = encoder.layers.of_tokens(sentence.words for sentence in sentences)
+        for sentence, layers in zip(sentences, computed):
+            arrays[sentence.doc][sentence.indices] = encoder.mix.of_sentence(layers).numpy()
         for doc, array in zip(docs, arrays):
             doc._.elmo = array
             # spaCy passes a doc's tensor between processes, but not its hooks. If a doc already has

@@ -258,7 +258,7 @@ def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
         # but not named.
         (embed_module, "_write_part", 6, 5),
         (Path, "replace", 7, 5),
-        (SentenceLayers, "__call__", 6, 5),
+        (SentenceLayers, "of_tokens", 6, 5),
         (h5py.h5o, "copy", 30, NUM_PARTS),
         (Path, "replace", NUM_PARTS + 3, NUM_PARTS),
     ],

@@ -32,7 +32,7 @@ def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", window_tokens)
-        layers = list(SentenceLayers(bilm, batch_tokens)(sentences))
+        layers = list(SentenceLayers(bilm, batch_tokens).of_tokens(sentences))
 
     assert len(layers) == len(sentences)
     for words, found in zip(sentences, layers):

@@ -94,8 +94,8 @@ def test_the_share_that_was_read_grows_with_the_bytes(tmp_path: Path) -> None:
         ("a.jsonl", b"{", "Expecting property name"),
         ("a.jsonl", b"[1]", "expected a JSON object"),
         ("a.jsonl", b'{"words": "a"}', "no field sentence or text"),
-        ("a.jsonl", b'{"text": 3}', "expected a text or a list of tokens, not 3"),
-        ("a.jsonl", b'{"text": ["a b"]}', "'a b' is no token"),
+        ("a.jsonl", b'{"text": 3}', "the text must be a string or a list of tokens, not 3"),
+        ("a.jsonl", b'{"text": ["a b"]}', "token 0 of the text has white space: 'a b'"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_said_with_its_number(

@@ -99,9 +99,9 @@ def test_a_line_is_computed_once_for_the_first_hundred_occurrences(encoder: Elmo
     read: list[list[str]] = []
 
     class Counted(SentenceLayers):
-        def __call__(self, sentences: Any, progress: Any = None) -> Iterator[torch.Tensor]:
+        def of_tokens(self, sentences: Any, progress: Any = None) -> Iterator[torch.Tensor]:
             read.extend(lines := list(sentences))
-            return super().__call__(lines, progress)
+            return super().of_tokens(lines, progress)
 
     answer = senses(
         Counted(encoder.layers.bilm),

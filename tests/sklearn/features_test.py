@@ -120,16 +120,6 @@ def test_changed_parameters_count() -> None:
 REFUSED: list[tuple[dict[str, Any], Any, str]] = [
     ({"bilm": "minni"}, TEXTS, "did you mean 'mini'"),
     ({"layers": 3}, TEXTS, "must be all, concat, last or an index from 0 to 2, not 3"),
-    ({}, "a text", "expected an iterable of texts, not one string: 'a text'"),
-    ({}, {"text": ["a"]}, "not a dict; give one of its columns, such as X['text']"),
-    (
-        {"tokenizer": str.lower},
-        ["A b"],
-        "must return a list of strings, but returned 'a b' for 'A b",
-    ),
-    ({"tokenizer": lambda text: [1]}, ["a"], "must return a list of strings, but returned [1] for"),
-    ({}, ["a", 2], "text 1 must be a string or a list of tokens, but is 2"),
-    ({}, [["a", 2]], "text 0 must be a string or a list of tokens, but is ['a', 2]"),
 ]
 
 
@@ -145,7 +135,7 @@ def test_a_table_is_refused_and_its_column_is_taken() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"text": ["It works!", "A film"], "label": [1, 0]})
 
-    with pytest.raises(ValueError, match="not a DataFrame; give one of its columns, such as X"):
+    with pytest.raises(ValueError, match=r"not a DataFrame, .*; give one column: table\['text'\]"):
         features().transform(table)
 
     assert features().transform(table["text"]).shape == (2, 32)

@@ -163,7 +163,7 @@ def _vectors(
 ) -> torch.Tensor:
     """Returns the vector of each occurrence, scaled to length 1: shape (occurrences, dim)."""
     sentences = tqdm([occurrence.words for occurrence in occurrences], desc="embedding")
-    found = zip(sentence_layers(sentences), occurrences)
+    found = zip(sentence_layers.of_tokens(sentences), occurrences)
     # A vector is copied, because a view would keep the layers of its whole sentence in memory.
     vectors = [layers[layer, occurrence.position].clone() for layers, occurrence in found]
     return normalize(torch.stack(vectors))

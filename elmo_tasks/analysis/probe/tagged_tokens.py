@@ -86,7 +86,7 @@ def embed(sentence_layers: SentenceLayers, sentences: Iterable[TaggedSentence]) 
     sentences = list(sentences)
     tokens = TaggedTokens([], [], torch.empty(0))
     vectors = []
-    layers_of = sentence_layers([sentence.words for sentence in sentences])
+    layers_of = sentence_layers.of_tokens([sentence.words for sentence in sentences])
     for sentence, layers in zip(tqdm(sentences, desc="layers", unit=" sentences"), layers_of):
         tagged = [position for position, tag in enumerate(sentence.tags) if tag]
         tokens.keys.extend(sentence.keys[position] for position in tagged)

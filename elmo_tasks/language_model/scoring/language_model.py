@@ -8,7 +8,7 @@ from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.sentence_layers import Sentence, tokenize
+from elmo_tasks.elmo.sentences import Sentence, sentences_of, tokens_of
 from elmo_tasks.language_model.scoring.scorer import Engine, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import SOFTMAX_FILE, UNKNOWN_CLASS, Softmax, read_softmax
@@ -27,9 +27,10 @@ class LanguageModel:
         model.score(["The boat left the bank ."])[0].forward
         model.fill("The boat left the bank .".split(), 2, k=5)["both"]
 
-    A sentence is a list of tokens, or a string that is cut at its blanks. Words that the softmax
-    does not know share one class. The biLM still reads each of these words by its characters. A
-    frozen copy of the biLM is used; the softmax must be on the same device.
+    A sentence is a list of tokens, or a string that is cut at white space; a flat list of words is
+    as many sentences of one word (see `sentences_of`). Words that the softmax does not know share
+    one class. The biLM still reads each of these words by its characters. A frozen copy of the biLM
+    is used; the softmax must be on the same device.
     """
 
     def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
@@ -85,7 +86,7 @@ class LanguageModel:
             before the sentence to score.
         engine (default `map`): Computes the scores, in this process or in several.
         """
-        yield from self._scorer.iterate(map(tokenize, sentences), context, engine)
+        return self._scorer.iterate(sentences_of(sentences), context, engine)
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
         """Returns the perplexity of sentences, each of which is read by itself."""
@@ -99,7 +100,7 @@ class LanguageModel:
         Returns the `k` most probable words after the beginning of a sentence, and their
         probabilities. `</S>` is the end of the sentence. The class of unknown words is left out.
         """
-        words = tokenize(prefix)
+        words = tokens_of(prefix)
         # The forward direction does not read the token that it predicts, so any token will do.
         reading, _ = self._scorer.read([[*words, "."]])
         return self._best(self.softmax.distribution(reading.outputs[0][[len(words)]])[0], k)
@@ -119,7 +120,7 @@ class LanguageModel:
 
         `ValueError`: The sentence has no such token, or the softmax has fewer than `k` words.
         """
-        words = tokenize(tokens)
+        words = tokens_of(tokens)
         if not 0 <= index < len(words):
             raise ValueError(
                 f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"

@@ -1,0 +1,221 @@
+"""What a list of sentences is: for every function that takes sentences from a program."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Union
+
+import torch
+
+# A sentence is a list of tokens, or a text that is cut into tokens.
+Sentence = Union[str, Sequence[str]]
+
+# A function that cuts a text into tokens. A token is a string, or an object with the string as its
+# attribute `text`, as in spaCy and AllenNLP.
+Tokenizer = Callable[[str], Iterable[Any]]
+
+# White space that is in no token. A no-break space is in some tokens of treebanks.
+_WHITE_SPACE = re.compile(r"[ \t\n\r\x0b\x0c]")
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+
+# A list of so many words one after another was probably meant as one sentence.
+_MANY_WORDS = 10
+
+
+def sentences_of(
+    sentences: Iterable[Sentence], tokenizer: Tokenizer | None = None
+) -> Iterator[list[str]]:
+    """
+    Yields the tokens of each sentence of a list or a stream, without padding. A string is one
+    sentence: a flat list of words is as many sentences of one word. Warns of ten in a row.
+
+    # Parameters
+
+    sentences: Strings, or lists of tokens, which may be padded at their end with `""`.
+    tokenizer: As for `tokens_of`.
+
+    # Raises
+
+    `ValueError`: It is not a list of sentences but, for example, one string or a table; or
+        `tokens_of` refuses a sentence.
+    """
+    several = checked_list(sentences)
+    return (checked_tokens(words, name) for name, words in _each(several, tokenizer))
+
+
+def padded_sentences(
+    sentences: Iterable[Sentence],
+    tokenizer: Tokenizer | None = None,
+    lengths: Iterable[int] | None = None,
+) -> tuple[list[list[str]], int]:
+    """
+    Returns the tokens of each sentence, as `sentences_of` yields them, and the length of the
+    longest sentence with its padding. With `lengths`, the numbers of tokens, all further tokens are
+    padding. Raises `ValueError` also if the lengths do not fit the sentences.
+    """
+    padded = list(_each(checked_list(sentences), tokenizer))
+    if lengths is not None:
+        padded_words = [words for _, words in padded]
+        cut = _cut_to_lengths(padded_words, list(map(int, lengths)))
+        tokens = [checked_tokens(words, name, False) for (name, _), words in zip(padded, cut)]
+    else:
+        tokens = [checked_tokens(words, name) for name, words in padded]
+    return tokens, max((len(words) for _, words in padded), default=0)
+
+
+def tokens_of(
+    sentence: Sentence, tokenizer: Tokenizer | None = None, name: str = "the sentence"
+) -> list[str]:
+    """
+    Returns the tokens of a sentence, without padding.
+
+    # Parameters
+
+    tokenizer: Cuts a string into tokens; those of white space alone are left out. By default a
+        string is cut at white space.
+    name: What messages call the sentence.
+
+    # Raises
+
+    `ValueError`: The sentence is neither a string nor a list of tokens; or a token is no string,
+        is empty, has white space or half of a surrogate pair; or the tokenizer returns a string.
+    """
+    return checked_tokens(_cut(sentence, tokenizer, name), name)
+
+
+def checked_list(sentences: Any) -> Iterator[Any]:
+    """
+    Yields what a list or a stream of sentences contains, unchecked. Warns of ten strings of one
+    word in a row. Raises `ValueError` if it is not a list.
+    """
+    if problem := _no_list(sentences):
+        raise ValueError(
+            f"expected a list of sentences, each a string or a list of tokens, not {problem}"
+        )
+    return _watched(sentences)
+
+
+def checked_tokens(words: Iterable[Any], name: str, padded: bool = True) -> list[str]:
+    """
+    Returns tokens as a list; if `padded`, without the empty strings at its end. Raises `ValueError`
+    as `tokens_of` does.
+    """
+    tokens = list(words)
+    while padded and tokens and isinstance(tokens[-1], str) and not tokens[-1]:
+        tokens.pop()
+    try:
+        text = "".join(tokens)
+    except TypeError:
+        text = None
+    if text is None or "" in tokens or _WHITE_SPACE.search(text) or _HALF_A_PAIR.search(text):
+        for index, token in enumerate(tokens):
+            if problem := _no_token(token):
+                raise ValueError(f"token {index} of {name} {problem}")
+    return tokens
+
+
+def _each(
+    sentences: Iterable[Sentence], tokenizer: Tokenizer | None
+) -> Iterator[tuple[str, list[Any]]]:
+    """Yields the name of each sentence in messages, and its tokens, which are not checked yet."""
+    for index, sentence in enumerate(sentences):
+        name = f"sentence {index}"
+        yield name, _cut(sentence, tokenizer, name)
+
+
+def _watched(sentences: Iterable[Any]) -> Iterator[Any]:
+    num_words = 0
+    for index, sentence in enumerate(sentences):
+        is_word = isinstance(sentence, str) and len(sentence.split(None, 1)) == 1
+        num_words = num_words + 1 if is_word else 0
+        if num_words == _MANY_WORDS:
+            warnings.warn(
+                f"{_MANY_WORDS} sentences in a row have one word, up to sentence {index}: "
+                f"{sentence!r:.80}; if the whole list is one sentence, give [tokens]",
+                stacklevel=2,
+            )
+        yield sentence
+
+
+def _cut(sentence: Any, tokenizer: Tokenizer | None, name: str) -> list[Any]:
+    """Returns the tokens of a sentence, padding included. They are not checked yet."""
+    if isinstance(sentence, str):
+        if _HALF_A_PAIR.search(sentence):
+            raise ValueError(f"{name} {_half_a_pair(sentence)}")
+        return sentence.split() if tokenizer is None else _cut_by(tokenizer, sentence)
+    if problem := _no_list(sentence):
+        missing = "" if hasattr(sentence, "__iter__") else "; leave it out, or give ''"
+        raise ValueError(f"{name} must be a string or a list of tokens, not {problem}{missing}")
+    # The items of an array of NumPy or pandas are then strings of Python.
+    return sentence.tolist() if hasattr(sentence, "tolist") else list(sentence)
+
+
+def _cut_by(tokenizer: Tokenizer, text: str) -> list[Any]:
+    # AllenNLP's tokenizers are not callable, but have this method.
+    cut = getattr(tokenizer, "tokenize", tokenizer)(text)
+    # The characters of a string would be taken for tokens.
+    tokens = cut if isinstance(cut, str) or not isinstance(cut, Iterable) else list(cut)
+    if isinstance(tokens, list):
+        tokens = [getattr(token, "text", token) for token in tokens]
+        if all(isinstance(token, str) for token in tokens):
+            return [token for token in tokens if token and not token.isspace()]
+    raise ValueError(
+        f"the tokenizer must return a list of tokens, but returned {tokens!r:.80} for {text!r:.80}"
+    )
+
+
+def _cut_to_lengths(padded: list[list[Any]], lengths: list[int]) -> list[list[Any]]:
+    if len(lengths) != len(padded):
+        raise ValueError(f"got {len(lengths)} lengths for {len(padded)} sentences")
+    for index, (words, length) in enumerate(zip(padded, lengths)):
+        if not 0 <= length <= len(words):
+            raise ValueError(
+                f"the length of sentence {index} is {length}, but it has {len(words)} tokens"
+            )
+    return [words[:length] for words, length in zip(padded, lengths)]
+
+
+def _no_list(given: Any) -> str | None:
+    """Says what something is that is no list, and what to do; returns `None` for a list."""
+    kind = type(given).__name__
+    if isinstance(given, str):
+        return f"one string: {given!r:.80}; give a list that contains it"
+    if isinstance(given, bytes | bytearray):
+        return f"bytes: {given!r:.80}; decode them"
+    if hasattr(given, "columns"):
+        return f"a {kind}, which gives the names of its columns; give one column: table['text']"
+    if isinstance(given, Mapping):
+        return f"a {kind}: {given!r:.80}; give a list of its texts"
+    if isinstance(given, set | frozenset):
+        return f"a {kind}, which has no order: {given!r:.80}; give a list"
+    if isinstance(given, torch.Tensor):
+        return f"a {kind} of shape {tuple(given.shape)}; give strings"
+    if (dims := getattr(given, "ndim", 1)) != 1:
+        return (
+            f"a {kind} of {dims} dimensions; give one column, such as array[:, 0], or "
+            "array.tolist() if each row has the tokens of a sentence"
+        )
+    is_iterable = hasattr(given, "__iter__") or hasattr(given, "__getitem__")
+    return None if is_iterable else f"{given!r:.80}"
+
+
+def _no_token(token: Any) -> str | None:
+    """Says why something is no token, and what to do; returns `None` for a token."""
+    if not isinstance(token, str):
+        return f"must be a string, not {token!r:.80}"
+    if not token:
+        return "is an empty string, which only pads the end of a sentence"
+    if _WHITE_SPACE.search(token):
+        return (
+            f"has white space: {token!r:.80}; give a text as a string or cut it into tokens, leave "
+            "out tokens of white space, and write '_' or '\\xa0' for a blank inside a token"
+        )
+    return _half_a_pair(token) if _HALF_A_PAIR.search(token) else None
+
+
+def _half_a_pair(text: str) -> str:
+    return (
+        f"has half of a surrogate pair: {text!r:.80}; mend it: "
+        "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+    )
