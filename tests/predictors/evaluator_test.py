@@ -8,17 +8,15 @@ from typing import Any
 import pytest
 import torch
 from allennlp.common import Params
-from allennlp.data import DataLoader, DatasetReader
+from allennlp.data import DataLoader
 from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model, load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.commands.evaluate import _evaluation_loader
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.evaluator import ElmoEvaluator
 from tests.helpers.archives import task_model
 from tests.helpers.command_line import our_command
-from tests.helpers.configs import ROOT, SHIPPED, tiny
+from tests.helpers.configs import ROOT
 from tests.helpers.task_models import Built, Task
 
 DATA = ROOT / "fixtures" / "sst.txt"
@@ -158,38 +156,6 @@ def test_a_loss_that_is_no_number_is_an_error_and_nothing_is_written(
         ElmoEvaluator()(loaded.model, loader, metrics_output_file=metrics)
 
     assert not metrics.exists()
-
-
-@pytest.mark.parametrize("task", sorted({*SHIPPED} - {"bilm", "probe"}))
-def test_each_task_is_evaluated_in_batches_of_a_chosen_size(task: str) -> None:
-    config = tiny(task, SHIPPED[task][0])
-    reader = config.get("validation_dataset_reader", config["dataset_reader"])
-    reader = DatasetReader.from_params(Params(reader))
-    chosen = _evaluation_loader(config, 3)
-
-    loader = DataLoader.from_params(
-        Params(chosen), reader=reader, data_path=config["validation_data_path"]
-    )
-
-    num_instances = len(list(reader.read(config["validation_data_path"])))
-    assert len(loader) == -(-num_instances // 3)
-
-
-def test_an_evaluation_drops_no_input_of_a_last_batch() -> None:
-    sampler = {"type": "bucket", "batch_size": 32, "drop_last": True}
-    training = {"batch_sampler": sampler, "batches_per_epoch": 10}
-
-    assert _evaluation_loader({"data_loader": training}, None) == {
-        "batch_sampler": {"type": "bucket", "batch_size": 32}
-    }
-    assert _evaluation_loader({"data_loader": {"batch_size": 4, "drop_last": True}}, 2) == {
-        "batch_size": 2
-    }
-    by_tokens = {"batch_sampler": {"type": "max_tokens_sampler", "max_tokens": 100}}
-    assert _evaluation_loader({"data_loader": by_tokens}, 2) == {"batch_size": 2}
-    assert sampler["drop_last"] and training["batches_per_epoch"]
-    with pytest.raises(ConfigurationError, match="--batch-size: .* of another kind .Sentence"):
-        _evaluation_loader({"data_loader": {"type": "elmo_sentences"}}, 2)
 
 
 class Loader(list):
