@@ -111,7 +111,7 @@ def test_a_file_of_a_task_that_was_written_again_is_read_again(tmp_path: Path) -
     path = tmp_path / "trees.txt"
     reader = SentencesReader(reader=SstReader())
 
-    found = []
+    found: list[list[str]] = []
     for tree in trees:
         path.write_text(tree)
         reader.check(str(path))
