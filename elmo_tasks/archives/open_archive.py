@@ -105,7 +105,7 @@ def _read_object(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise ConfigurationError(f"there is no {path.name}")
     try:
-        content = parse_json(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_bytes())
     except ValueError as error:
         raise ConfigurationError(f"{path.name} is not JSON: {error}") from error
     if not isinstance(content, dict):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from elmo_tasks.bilm.char_cnn import CharCnn
+from elmo_tasks.bilm.files.known_bilms import is_many_langs
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.files.weights import read_weights
 from elmo_tasks.bilm.lexicon import WordTable, read_vocabulary
@@ -56,7 +57,7 @@ def format_of(options: BiLmOptions) -> Format:
 def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
     """Reads the options of a biLM of any format from a path or an address."""
     try:
-        options = parse_json(Path(local_path(options_file)).read_text(encoding="utf-8"))
+        options = parse_json(Path(local_path(options_file)).read_bytes())
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file of options {options_file}") from error
     except OSError as error:
@@ -67,8 +68,9 @@ def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
         raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
     if not isinstance(options, dict):
         raise ConfigurationError(f"{options_file} is not a JSON object, but {options!r:.40}")
-    if "config_path" in options:
+    folder = Path(options_file).parent
+    if "config_path" in options or ("lstm" not in options and is_many_langs(folder)):
         from elmo_tasks.bilm.many_langs import many_langs_options
 
-        return many_langs_options(options, Path(options_file).parent)
+        return many_langs_options(options, folder)
     return options

@@ -3,6 +3,7 @@ The biLMs of ELMoForManyLangs (Che et al. 2018): their token layer, and their fi
 with `config.json`, `char.dic`, `word.dic`, `encoder.pkl` and `token_embedder.pkl`.
 """
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from elmo_tasks.bilm.lexicon import UNKNOWN_WORD, Lexicon, words_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN, parse_json
+
+logger = logging.getLogger(__name__)
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
 
@@ -101,11 +104,13 @@ class ManyLangsTokens(torch.nn.Module):
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. `config` is the
-    content of `config.json`. It names a second config with the sizes, which is in the folder or its
-    subfolder `configs`; the sample config of the release may be missing. Raises
-    `ConfigurationError` if another file is missing or describes another kind of model.
+    content of `config.json`. It has the sizes, or names a second config that has them, which is in
+    the folder or its subfolder `configs`; the sample config of the release may be missing. If it
+    names none, the only other config is taken, or else the sample; shapes that do not fit are
+    refused when the weights are read. Raises `ConfigurationError` if another file is missing or
+    describes another kind of model.
     """
-    sizes = _sizes(str(config["config_path"]), folder)
+    sizes = config if config.keys() >= _SIZES.keys() else _sizes(config.get("config_path"), folder)
     try:
         tokens, encoder = sizes["token_embedder"], sizes["encoder"]
         dims = tokens["word_dim"], tokens["char_dim"]
@@ -213,8 +218,15 @@ def read_many_langs(
     token_layer.words.set_words(read_dictionary(folder / "word.dic"))
 
 
-def _sizes(config_path: str, folder: Path) -> Any:
-    name = os.path.basename(config_path.replace("\\", "/"))
+def _sizes(config_path: Any, folder: Path) -> Any:
+    if config_path is None:
+        others = {
+            path.name for each in (folder, folder / "configs") for path in each.glob("*.json")
+        }
+        others.discard("config.json")
+        config_path = others.pop() if len(others) == 1 else _SAMPLE
+        logger.warning("%s: config.json names no config_path; taken: %s", folder, config_path)
+    name = os.path.basename(str(config_path).replace("\\", "/"))
     for path in (folder / name, folder / "configs" / name):
         if path.is_file():
             try:

@@ -8,6 +8,7 @@ elmo-tasks-models installs the biLM `base` and the trained models in the folder 
 in a checkout they are beside `mini`.
 """
 
+import codecs
 import os
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -58,7 +59,8 @@ def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
         raise FileNotFoundError(
             f"there is no file {name} in {folder or '.'}, and none in elmo_tasks"
         )
-    return str(path), path.read_bytes()
+    # Jsonnet refuses the byte order mark that an `options.json` may have.
+    return str(path), path.read_bytes().removeprefix(codecs.BOM_UTF8)
 
 
 def pretrained_files(pattern: str) -> dict[str, str]:

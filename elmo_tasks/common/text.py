@@ -50,12 +50,13 @@ def listed(names: Collection[str]) -> str:
 
 def parse_json(text: str | bytes) -> Any:
     """
-    Returns the value of a JSON text as `json.loads` does; bytes are UTF-8. Raises `ValueError` also
-    if it is nested too deep for Python, or has half of a surrogate pair, which no text file can
-    hold.
+    Returns the value of a JSON text as `json.loads` does, after a byte order mark, if there is one;
+    bytes are UTF-8, UTF-16 or UTF-32. Raises `ValueError` also if it is nested too deep for Python,
+    or has half of a surrogate pair, which no text file can hold.
     """
     if isinstance(text, bytes):
-        text = text.decode()
+        text = text.decode(json.detect_encoding(text))
+    text = text.removeprefix("\ufeff")
     try:
         value = json.loads(text)
         if "\\ud" in text or "\\uD" in text:

@@ -167,7 +167,7 @@ def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
     another number of layers.
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, "rb") as file:
             fields = parse_json(file.read(10**6))
     except ValueError as error:
         raise ConfigurationError(f"{path} is not JSON: {error}") from error

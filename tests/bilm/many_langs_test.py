@@ -62,13 +62,44 @@ def test_the_sample_config_need_not_be_there(tmp_path: Path) -> None:
     assert options["lstm"]["dim"] == 4096 and options["many_langs"]["word_dim"] == 100
 
 
-def test_a_dictionary_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["char.dic", "word.dic", "config.json", "sizes.json"])
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path, name: str) -> None:
     folder = many_langs.write(tmp_path / "de")
     expected = ElmoEncoder.from_pretrained(folder).bilm
-    characters = (folder / "char.dic").read_text(encoding="utf-8")
-    (folder / "char.dic").write_text(characters, encoding="utf-8-sig")
+    content = (folder / name).read_text(encoding="utf-8")
+    (folder / name).write_text(content, encoding="utf-8-sig")
 
     assert ElmoEncoder.from_pretrained(folder).bilm.fingerprint() == expected.fingerprint()
+
+
+@pytest.mark.parametrize("sizes_in", [".", "configs", "config.json"])
+@pytest.mark.parametrize("config", [{}, {"config_path": None}, {"seed": 1}])
+def test_the_sizes_are_found_without_their_path(
+    tmp_path: Path, sizes_in: str, config: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = many_langs.write(tmp_path / "de", sizes_in=None)
+    is_own = sizes_in == "config.json"
+    sizes = folder / sizes_in if is_own else folder / sizes_in / "large.json"
+    sizes.parent.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    sizes.write_text(json.dumps({**many_langs.SIZES, **(config if is_own else {})}))
+
+    encoder = ElmoEncoder.from_pretrained(folder)
+
+    expected = many_langs.layers(SENTENCES[0])
+    numpy.testing.assert_allclose(next(encoder.layers(SENTENCES[:1])), expected, atol=1e-5)
+    assert is_own or f"{folder}: config.json names no config_path; taken: large" in caplog.text
+
+
+def test_sizes_that_are_nowhere_are_those_of_the_sample_if_they_fit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = many_langs.write(tmp_path / "de", sizes_in=None)
+    (folder / "config.json").write_text("{}")
+
+    with pytest.raises(ConfigurationError, match="embedding.weight has shape .*, but its config"):
+        ElmoEncoder.from_pretrained(folder)
+    assert "taken: cnn_50_100_512_4096_sample.json" in caplog.text
 
 
 class Program:

@@ -34,6 +34,8 @@ def test_a_library_is_beside_the_importing_file_or_in_the_package(tmp_path: Path
     mine.write_text("{}")
 
     assert import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst.libsonnet") == (str(mine), b"{}")
+    mine.write_text("{}", encoding="utf-8-sig")
+    assert import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst.libsonnet") == (str(mine), b"{}")
     mine.unlink()
     library = CONFIGS / "lib" / "sst.libsonnet"
     shipped = str(library), library.read_bytes()

@@ -40,6 +40,13 @@ def test_json_is_parsed_as_by_python(value: Any) -> None:
     assert parse_json(json.dumps(value)) == parse_json(json.dumps(value).encode()) == value
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_json_may_have_a_byte_order_mark(encoding: str) -> None:
+    content = '{"a": "Łódź"}'.encode(encoding)
+
+    assert parse_json(content) == parse_json("\ufeff" + '{"a": "Łódź"}') == {"a": "Łódź"}
+
+
 @pytest.mark.parametrize("text", [100_000 * "[", 100_000 * '{"a":'])
 def test_json_of_any_depth_is_refused_and_ends_no_process(text: str) -> None:
     for each in (text, text.encode()):

@@ -126,6 +126,11 @@ def has_bilm(folder: str) -> bool:
     return any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
 
+def is_many_langs(folder: Path) -> bool:
+    """Returns whether a folder has the weights of a biLM of ELMoForManyLangs."""
+    return any((folder / weights).is_file() for _, weights in OTHER_FILES)
+
+
 def is_name(name: str) -> bool:
     """Returns whether this is the name of a biLM or repository, and not a path or address."""
     return name in KNOWN_BILMS or is_hub_name(name)

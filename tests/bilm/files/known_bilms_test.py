@@ -18,6 +18,7 @@ from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.from_config import bilm_from_config
+from elmo_tasks.elmo.mix import MIX_FILE
 from elmo_tasks.elmo.opening import open_elmo
 from tests.helpers import many_langs
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
@@ -159,6 +160,18 @@ def test_a_folder_of_the_nlpl_repository_is_that_of_a_bilm(tmp_path: Path, weigh
 
     assert_same_state(opened.bilm, make_bilm(*FIXTURE_FILES))
     assert bilm_files(folder / weights)[1] == str(folder / weights)
+
+
+def test_files_of_json_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+    folder = random_files(tmp_path / "mine")[0].parent
+    expected = ElmoEncoder.from_pretrained(folder)
+    expected.save_pretrained(folder)
+    for name in ("options.json", MIX_FILE):
+        content = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(content, encoding="utf-8-sig")
+
+    assert_same_state(ElmoEncoder.from_pretrained(folder).bilm, expected.bilm)
+    assert_same_state(bilm_from_config(str(folder)), expected.bilm)
 
 
 @pytest.mark.parametrize("base", [".", "220"])
