@@ -36,8 +36,9 @@ class SrlMetric(Metric):
         """
         # Parameters
 
-        predictions, gold: The predicted and the gold spans of each predicate, in the sentence's
-            order, with roles such as `ARG0` and `C-ARG0`. Spans of a predicate do not overlap.
+        predictions, gold: The predicted and the gold spans of each predicate, with roles such as
+            `ARG0` and `C-ARG0`. A span may be within another one. Of several with the same words,
+            the last one counts, which the script takes for the innermost.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             found, facts = set(arguments(predicted)), set(arguments(expected))
@@ -70,7 +71,10 @@ def arguments(spans: Iterable[Span]) -> list[Argument]:
     """Returns the arguments of a predicate, with continuations joined and without the role V."""
     joined: list[tuple[str, list[tuple[int, int]]]] = []
     last: dict[str, list[tuple[int, int]]] = {}
-    for role, start, end in spans:
+    # The order of the script: by the first word, and then the longer ones first.
+    roles = {(start, -end): role for role, start, end in spans}
+    for (start, minus_end), role in sorted(roles.items()):
+        end = -minus_end
         name = role.removeprefix("C-")
         if name != role and name in last:
             last[name].append((start, end))

@@ -13,6 +13,7 @@ from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.modules.layers import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.entities import Entity, read_entities
+from elmo_tasks.readers.srl import gold_arguments
 
 
 @Model.register("elmo_srl_tagger")
@@ -69,7 +70,7 @@ class SrlTagger(Tagger):
         tags (`torch.LongTensor`): Shape (batch, length), negative at tags that the vocabulary
             lacks. The loss ignores the negative tags.
         metadata: A dictionary for each predicate: `tokens`, the words; `predicate`, its index; and,
-            if they are known, `arguments`, a list of `Entity`.
+            if they are known, `arguments`, a list of `Entity`, and `nested` (see `Predicate`).
 
         # Returns
 
@@ -92,7 +93,7 @@ class SrlTagger(Tagger):
                 output[name] = [about[name] for about in metadata]
             if all("arguments" in about for about in metadata):
                 found = _arguments(self.names_of(best_tags, text.mask))
-                self.srl(found, [about["arguments"] for about in metadata])
+                self.srl(found, [gold_arguments(about) for about in metadata])
         if tags is not None:
             known = text.mask & (tags >= 0)
             output["loss"] = sequence_cross_entropy_with_logits(logits, tags.clamp(min=0), known)

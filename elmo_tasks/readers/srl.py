@@ -1,6 +1,7 @@
+import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allennlp.data import DatasetReader, Instance
@@ -16,6 +17,8 @@ from elmo_tasks.readers.fields import PredicateField, TagsField
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
+logger = logging.getLogger(__name__)
+
 # The value of the column `predicate` at tokens that are no predicate.
 _NO_PREDICATE = "-"
 
@@ -27,10 +30,12 @@ class Predicate(NamedTuple):
     """
     A predicate of a sentence: the index of its token, and its arguments in their order. They do not
     overlap. The role V is the predicate itself, `C-` continues an argument, `R-` refers to one.
+    `nested` are the arguments within others, in their order, the outer ones first.
     """
 
     position: int
     arguments: list[Entity]
+    nested: tuple[Entity, ...] = ()
 
 
 class SrlSentence(NamedTuple):
@@ -48,7 +53,8 @@ class SrlReader(TextReader):
 
     Each predicate is an instance, with the fields `tokens`, `predicate`, `tags` in the scheme BIO,
     and `metadata`. The instances of a sentence share its tokens in memory. A sentence without a
-    predicate has no instance.
+    predicate has no instance. An argument within another one, as OntoNotes 5 has some, has no tags;
+    the metric counts it, as the official script does.
 
     Registered as a `DatasetReader` with name "elmo_srl".
 
@@ -102,11 +108,18 @@ class SrlReader(TextReader):
             }
             if labelled:
                 metadata["arguments"] = predicate.arguments
+                if predicate.nested:
+                    metadata["nested"] = predicate.nested
                 tags = write_tags(predicate.arguments, len(words), "BIO")
                 fields["tags"] = TagsField(tags, text, "BIO")
             yield Instance(fields)
             # Only the sentence's first instance has the other words, so that each word counts once.
             others = []
+
+
+def gold_arguments(metadata: Mapping[str, Any]) -> list[Entity]:
+    """Returns the arguments in the metadata of an instance, also those within others."""
+    return [*metadata["arguments"], *metadata.get("nested", ())]
 
 
 def read_srl(
@@ -118,7 +131,8 @@ def read_srl(
     The file is not held in memory.
 
     The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
-    and `)` behind the star ends it.
+    and `)` behind the star ends it. An argument may be within another one: `(ARG2(ARG1*))`. At the
+    end, the number of these is logged.
 
     # Parameters
 
@@ -130,14 +144,23 @@ def read_srl(
 
     `ValueError`, with file and line: There is no sentence or no predicate; a line has another
         number of columns; the column `index` does not count the tokens of a sentence; a sentence
-        has more or fewer columns of roles than predicates; or brackets are unbalanced or overlap.
+        has more or fewer columns of roles than predicates; or brackets are unbalanced.
     """
-    num_sentences = num_predicates = 0
+    num_sentences = num_predicates = num_nested = first = 0
     for record in read_records(file_path, "columns", columns):
         sentence = _sentence(record)
         num_sentences += 1
         num_predicates += len(sentence.predicates)
+        num_here = sum(len(predicate.nested) for predicate in sentence.predicates)
+        first = first or (record.line if num_here else 0)
+        num_nested += num_here
         yield sentence
+    if num_nested:
+        message = (
+            "%s: %d arguments within other arguments are scored, but not learnt; the first is in "
+            "the sentence of line %d"
+        )
+        logger.warning(message, file_path, num_nested, first)
     if num_sentences == 0:
         raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
     if num_predicates == 0:
@@ -170,13 +193,16 @@ def _sentence(record: Record) -> SrlSentence:
                 f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each "
                 "predicate"
             )
-    found = [Predicate(token, _spans(record, column)) for token, column in zip(tokens, roles)]
+    found = [Predicate(token, *_spans(record, column)) for token, column in zip(tokens, roles)]
     return SrlSentence(words, found)
 
 
-def _spans(record: Record, column: Iterable[str]) -> list[Entity]:
+def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[Entity, ...]]:
+    """Returns the arguments in a column that are in no other one, and those that are."""
     spans: list[Entity] = []
-    begun: Entity | None = None
+    # The indices in `spans` of the arguments that are open, the outermost first.
+    begun: list[int] = []
+    nested: set[int] = set()
     for row, value in enumerate(column):
         with at_line(record.file, record.line + row):
             brackets = _BRACKETS.fullmatch(value)
@@ -185,19 +211,19 @@ def _spans(record: Record, column: Iterable[str]) -> list[Entity]:
                     f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)"
                 )
             for role in brackets[1].split("(")[1:]:
-                if begun is not None:
-                    raise ValueError(
-                        f"{value!r:.80} begins {role:.80} within {begun.type:.80}: the arguments "
-                        "of a predicate must not overlap"
-                    )
-                begun = Entity(role, row, row)
+                if begun:
+                    nested.add(len(spans))
+                begun.append(len(spans))
+                spans.append(Entity(role, row, row))
             for role in brackets[2].split(")")[:-1]:
-                if begun is None or role not in ("", begun.type):
+                if not begun or role not in ("", spans[begun[-1]].type):
                     what = role or "a bracket"
                     raise ValueError(f"{value!r:.80} closes {what:.80}, which is not open")
-                spans.append(begun._replace(end=row + 1))
-                begun = None
-    if begun is not None:
-        with at_line(record.file, record.line + begun.start):
-            raise ValueError(f"the bracket of {begun.type:.80} is not closed within the sentence")
-    return spans
+                index = begun.pop()
+                spans[index] = spans[index]._replace(end=row + 1)
+    if begun:
+        role, start, _ = spans[begun[-1]]
+        with at_line(record.file, record.line + start):
+            raise ValueError(f"the bracket of {role:.80} is not closed within the sentence")
+    outer = [span for index, span in enumerate(spans) if index not in nested]
+    return outer, tuple(spans[index] for index in sorted(nested))

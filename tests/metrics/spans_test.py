@@ -69,6 +69,30 @@ def test_counts_are_those_worked_by_hand(
     assert counts(predicted, gold) == expected
 
 
+# Predicted spans, right spans of which some are within others, and the numbers of right, surplus
+# and missed arguments that `srl-eval.pl` printed for them.
+NESTED: list[tuple[list[Span], list[Span], tuple[int, int, int]]] = [
+    # `(A2(A1*))`: the script keeps the inner one alone.
+    ([("A2", 2, 3)], [("A2", 2, 3), ("A1", 2, 3)], (0, 1, 1)),
+    ([("A1", 2, 3)], [("A2", 2, 3), ("A1", 2, 3)], (1, 0, 0)),
+    # `(A1(R-A2*) *)`
+    ([("A1", 0, 2)], [("A1", 0, 2), ("R-A2", 0, 1)], (1, 0, 1)),
+]
+
+
+@pytest.mark.parametrize(("predicted", "gold", "expected"), NESTED)
+def test_arguments_within_others_count_as_in_the_script(
+    predicted: list[Span], gold: list[Span], expected: tuple[int, int, int]
+) -> None:
+    metric = SrlMetric()
+
+    metric([predicted], [gold])
+
+    correct = metric._correct.total()
+    surplus, missed = metric._predicted.total() - correct, metric._gold.total() - correct
+    assert (correct, surplus, missed) == expected
+
+
 def test_scores_are_over_all_predicates_and_for_each_role() -> None:
     metric = Metric.by_name("elmo_srl")()
     metric([spans("B-A0 B-V B-A1")], [spans("B-A0 B-V B-A1")])

@@ -65,6 +65,33 @@ def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
     assert found == [[Predicate(0, [Entity("V", 0, 1)]), Predicate(1, [])], []]
 
 
+def test_an_argument_within_another_has_no_tags_and_is_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = (
+        "She - (ARG0*) (ARG0*)\ntold tell (V*) *\nherself - (ARG2(ARG1*)) *\nto - (ARG1* *\n"
+        "wait wait *) (V*)\n\n"
+        "What - (ARG1(R-ARG2*)\nboys - *)\nsay say (V*)\n\n"
+        "a - (A(B*\nb - (C(D*))B)\nc - (B*))\nis be (V*)\n"
+    )
+    path = written(tmp_path / "srl.txt", text)
+
+    told, wait, say, deep = [
+        each for sentence in read_srl(path, CONLL_2005) for each in sentence.predicates
+    ]
+    instances = list(conll_2005().read(path))
+
+    arg2 = [Entity("ARG0", 0, 1), Entity("V", 1, 2), Entity("ARG2", 2, 3), Entity("ARG1", 3, 5)]
+    assert told == Predicate(1, arg2, (Entity("ARG1", 2, 3),))
+    assert wait.nested == ()
+    assert say == Predicate(2, [Entity("ARG1", 0, 2), Entity("V", 2, 3)], (Entity("R-ARG2", 0, 1),))
+    within = (Entity("B", 0, 2), Entity("C", 1, 2), Entity("D", 1, 2), Entity("B", 2, 3))
+    assert deep == Predicate(3, [Entity("A", 0, 3), Entity("V", 3, 4)], within)
+    assert instances[0]["tags"].labels == "B-ARG0 B-V B-ARG2 B-ARG1 I-ARG1".split()
+    assert "6 arguments within other arguments are scored, but not learnt; the first" in caplog.text
+    assert "the sentence of line 1" in caplog.text
+
+
 def test_file_is_a_stream(tmp_path: Path) -> None:
     # The second sentence is wrong, and only whoever reads it is told.
     sentences = read_srl(written(tmp_path / "srl.txt", "a be (V*)\n\nb be (V*\n"), CONLL_2005)

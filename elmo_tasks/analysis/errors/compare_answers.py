@@ -18,6 +18,7 @@ from elmo_tasks.metrics.spans import Argument, arguments
 from elmo_tasks.metrics.squad import exact_match, f1
 from elmo_tasks.readers.coref import Span
 from elmo_tasks.readers.entities import read_entities
+from elmo_tasks.readers.srl import gold_arguments
 
 # Number of instances that a predictor gets at a time.
 _GROUP = 32
@@ -110,7 +111,8 @@ def _compare_entities(instance: Instance, answer: JsonDict) -> Case:
 def _compare_roles(instance: Instance, answer: JsonDict) -> Case:
     """Compares one predicate. The confidence of an argument is that of its least confident part."""
     words, (predicate,) = answer["tokens"], answer["predicates"]
-    expected = arguments(_metadata(instance, "arguments"))
+    _metadata(instance, "arguments")
+    expected = arguments(gold_arguments(instance["metadata"].metadata))  # type: ignore[attr-defined]
     spans = {(each["role"], *each["tokens"]): each["confidence"] for each in predicate["roles"]}
     confidences = {(start, end): confidence for (_, start, end), confidence in spans.items()}
     predicted = {
