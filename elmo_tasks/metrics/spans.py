@@ -37,8 +37,8 @@ class SrlMetric(Metric):
         # Parameters
 
         predictions, gold: The predicted and the gold spans of each predicate, with roles such as
-            `ARG0` and `C-ARG0`. A span may be within another one. Of several with the same words,
-            the last one counts, which the script takes for the innermost.
+            `ARG0` and `C-ARG0`. A gold span may be within another one. Of several with the same
+            words, the last one counts, which must be the innermost.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             found, facts = set(arguments(predicted)), set(arguments(expected))
@@ -68,18 +68,23 @@ class SrlMetric(Metric):
 
 
 def arguments(spans: Iterable[Span]) -> list[Argument]:
-    """Returns the arguments of a predicate, with continuations joined and without the role V."""
+    """
+    Returns the arguments of a predicate, with continuations joined and without the role V. The
+    parts of an argument with others within it are followed by theirs, so that it equals no argument
+    without them, as in the script.
+    """
     joined: list[tuple[str, list[tuple[int, int]]]] = []
     last: dict[str, list[tuple[int, int]]] = {}
     # The order of the script: by the first word, and then the longer ones first.
     roles = {(start, -end): role for role, start, end in spans}
-    for (start, minus_end), role in sorted(roles.items()):
-        end = -minus_end
+    ordered = [(role, start, -minus_end) for (start, minus_end), role in sorted(roles.items())]
+    for index, (role, start, end) in enumerate(ordered):
+        parts = [(first, stop) for _, first, stop in ordered[index:] if stop <= end]
         name = role.removeprefix("C-")
         if name != role and name in last:
-            last[name].append((start, end))
+            last[name] += parts
         else:
-            last[name] = [(start, end)]
+            last[name] = parts
             joined.append((name, last[name]))
     return [(role, tuple(parts)) for role, parts in joined if role != _PREDICATE]
 

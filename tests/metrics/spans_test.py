@@ -75,8 +75,9 @@ NESTED: list[tuple[list[Span], list[Span], tuple[int, int, int]]] = [
     # `(A2(A1*))`: the script keeps the inner one alone.
     ([("A2", 2, 3)], [("A2", 2, 3), ("A1", 2, 3)], (0, 1, 1)),
     ([("A1", 2, 3)], [("A2", 2, 3), ("A1", 2, 3)], (1, 0, 0)),
-    # `(A1(R-A2*) *)`
-    ([("A1", 0, 2)], [("A1", 0, 2), ("R-A2", 0, 1)], (1, 0, 1)),
+    # `(A1(R-A2*) *)`: the outer one is not found without the inner one.
+    ([("A1", 0, 2)], [("A1", 0, 2), ("R-A2", 0, 1)], (0, 1, 2)),
+    ([("R-A2", 0, 1)], [("A1", 0, 2), ("R-A2", 0, 1)], (1, 0, 1)),
 ]
 
 
