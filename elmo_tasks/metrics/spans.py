@@ -78,7 +78,7 @@ def arguments(spans: Iterable[Span]) -> list[Argument]:
     # The order of the script: by the first word, and then the longer ones first.
     roles = {(start, -end): role for role, start, end in spans}
     ordered = [(role, start, -minus_end) for (start, minus_end), role in sorted(roles.items())]
-    for index, (role, start, end) in enumerate(ordered):
+    for index, (role, _, end) in enumerate(ordered):
         parts = [(first, stop) for _, first, stop in ordered[index:] if stop <= end]
         name = role.removeprefix("C-")
         if name != role and name in last:

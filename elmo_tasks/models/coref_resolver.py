@@ -20,6 +20,7 @@ from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
 from elmo_tasks.modules.layers import check_input, use_products
 from elmo_tasks.modules.mention_spans import SpanRepresentation, candidate_spans, choose_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+from elmo_tasks.readers.coref import gold_clusters
 from elmo_tasks.readers.fields import GENRES
 
 # The most tokens that the biLM and the encoder read at a time, padding included.
@@ -116,7 +117,8 @@ class CorefResolver(Model):
         genre (`torch.LongTensor`): Shape (batch,): the genres. An unknown genre is negative, and
             has the mean of all genres' embeddings.
         metadata: A dictionary for each document: `sentences`, the words of each; `speakers`, one
-            for each word; and, if they are known, `clusters`, lists of `Span`.
+            for each word; and, if they are known, `clusters`, lists of `Span`, and perhaps
+            `singletons`, clusters of one, which are scored, but not learnt.
 
         # Returns
 
@@ -140,7 +142,8 @@ class CorefResolver(Model):
                 [[(mention.start, mention.end) for mention in cluster] for cluster in clusters]
                 for clusters in _clusters(output)
             ]
-            self.coref(found, [run.clusters for run in runs])  # type: ignore[misc]
+            gold = [run.clusters for run in runs] if self.training else map(gold_clusters, metadata)
+            self.coref(found, list(gold))  # type: ignore[arg-type]
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:

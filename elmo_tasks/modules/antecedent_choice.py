@@ -5,7 +5,7 @@ import torch
 from allennlp.nn.util import min_value_of_dtype
 
 from elmo_tasks.modules.antecedent_scorer import AntecedentBlock
-from elmo_tasks.readers.coref import Span
+from elmo_tasks.readers.coref_json import Span
 
 
 class CorefMention(NamedTuple):

@@ -6,7 +6,7 @@ from allennlp.data import TextFieldTensors
 from torch.nn.utils.rnn import pad_sequence
 
 from elmo_tasks.common.batches import consecutive_batches
-from elmo_tasks.readers.coref import Span
+from elmo_tasks.readers.coref_json import Span
 
 
 class DocumentRun(NamedTuple):

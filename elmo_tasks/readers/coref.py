@@ -1,6 +1,7 @@
+import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allennlp.data import DatasetReader, Instance
@@ -16,12 +17,13 @@ from elmo_tasks.common.columns import (
     sentence_columns,
 )
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.text_files import at_line, numbered_lines
+from elmo_tasks.common.records import kind_of
+from elmo_tasks.common.text_files import at_line, numbered_lines, read_lines
+from elmo_tasks.readers.coref_json import Span, read_json_lines
 from elmo_tasks.readers.fields import GenreField
 from elmo_tasks.readers.text_reader import DocumentField, TextReader
 
-# The words `words[start:end]` of a document.
-Span = tuple[int, int]
+logger = logging.getLogger(__name__)
 
 _BEGIN = re.compile(r"#begin document \(?(.*?)\)?(?:; part \d+)?")
 _EXAMPLE = "#begin document (NAME); part 000"
@@ -57,10 +59,12 @@ class CorefDocument(NamedTuple):
 class CorefReader(TextReader):
     """
     Reads documents with coreference from files in the format of CoNLL-2012 (Pradhan et al. 2012),
-    which `read_coref` describes. A file is read as a stream.
+    which `read_coref` describes, or from JSON lines (see `read_json_lines`). A file is read as a
+    stream.
 
     Each part of a document is an instance, with the fields `tokens`, `genre` and `metadata`.
-    Clusters of only one mention are left out, because the model predicts none.
+    Clusters of only one mention are `singletons` there: the model predicts none, and misses them,
+    as in the official scorer. The log says how many there are.
 
     Registered as a `DatasetReader` with name "elmo_coref".
 
@@ -89,7 +93,9 @@ class CorefReader(TextReader):
         check_columns(self.columns, ("word", "coreference", *optional))
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        num_alone = 0
         for document in self.shard_iterable(read_coref(file_path, self.columns)):
+            num_alone += sum(len(cluster) == 1 for cluster in document.clusters)
             genre = self.genre_pattern.match(document.name)
             yield self.text_to_instance(
                 document.sentences,
@@ -97,6 +103,9 @@ class CorefReader(TextReader):
                 genre[1] if genre else None,
                 document.clusters,
             )
+        if num_alone:
+            message = "%s: %d clusters of one mention count as missed; the model predicts none"
+            logger.info(message, file_path, num_alone)
 
     def text_to_instance(
         self,
@@ -120,6 +129,9 @@ class CorefReader(TextReader):
         }
         if clusters is not None:
             metadata["clusters"] = [cluster for cluster in clusters if len(cluster) > 1]
+            singletons = [cluster for cluster in clusters if len(cluster) == 1]
+            if singletons:
+                metadata["singletons"] = singletons
         return Instance(
             {
                 "tokens": DocumentField([[Token(word) for word in each] for each in sentences]),
@@ -129,12 +141,19 @@ class CorefReader(TextReader):
         )
 
 
+def gold_clusters(metadata: Mapping[str, Any]) -> list[list[Span]]:
+    """Returns the clusters in the metadata of an instance, also those of one mention."""
+    return [*metadata["clusters"], *metadata.get("singletons", ())]
+
+
 def read_coref(
     file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
 ) -> Iterator[CorefDocument]:
     """
-    Yields the documents of a file in the format of CoNLL-2012. A document begins with a line
-    `#begin document (NAME); part 000` and ends with a line `#end document`. Each token has a line
+    Yields the documents of a file in the format of CoNLL-2012, or of JSON lines (see
+    `read_json_lines`) if the first line is an object. A document begins with a line `#begin
+    document (NAME); part 000` and ends with a line `#end document`. If that is missing, it ends
+    before the next one or with the file, which is logged. Each token has a line
     of columns, and an empty line ends a sentence (see `sentence_columns`). The file is not held in
     memory.
 
@@ -148,11 +167,15 @@ def read_coref(
 
     # Raises
 
-    `ValueError`, with file and line: A document lacks its first or last line, or is empty; a line
+    `ValueError`, with file and line: A document lacks its first line, or is empty; a line
         has another number of columns; the column `index` does not count the tokens of a sentence;
         the bracket of a mention is unbalanced within its sentence; or a cluster has a mention
         twice.
     """
+    first = next((line for line in read_lines(file_path) if line.strip()), "")
+    if kind_of(file_path, first) == "json":
+        yield from (CorefDocument(**fields) for fields in read_json_lines(file_path))
+        return
     found = False
     for document in _documents(file_path):
         found = True
@@ -181,14 +204,16 @@ class _Lines(NamedTuple):
 
 def _documents(file_path: str | os.PathLike) -> Iterator[_Lines]:
     document: _Lines | None = None
+    without_end: list[int] = []
     for number, line in numbered_lines(file_path):
         if line.startswith("#begin document") or document is None and line.strip():
             match = _BEGIN.fullmatch(line.strip())
-            with at_line(file_path, number):
-                if document is not None:
-                    raise ValueError(f"document {document.name:.80} has no {_END!r} before this")
-                if match is None:
+            if match is None:
+                with at_line(file_path, number):
                     raise ValueError(f"expected {_EXAMPLE!r}, but got {line!r:.80}")
+            if document is not None:
+                without_end.append(document.start)
+                yield document
             document = _Lines(number, match[1], [])
         elif document is not None and line.startswith(_END):
             yield document
@@ -196,9 +221,14 @@ def _documents(file_path: str | os.PathLike) -> Iterator[_Lines]:
         elif document is not None:
             document.lines.append((number, line))
     if document is not None:
-        raise ValueError(
-            f"{file_path}:{document.start}: the document {document.name:.80} has no {_END!r}"
+        without_end.append(document.start)
+        yield document
+    if without_end:
+        message = (
+            "%s: %d documents have no line %r, the first that of line %d: they end before the next "
+            "one or with the file; is it whole?"
         )
+        logger.warning(message, file_path, len(without_end), _END, without_end[0])
 
 
 def _parsed(

@@ -1,3 +1,4 @@
+import json
 import lzma
 from pathlib import Path
 
@@ -5,7 +6,7 @@ import pytest
 from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.coref import CorefDocument, CorefReader, read_coref
+from elmo_tasks.readers.coref import CorefDocument, CorefReader, gold_clusters, read_coref
 from elmo_tasks.readers.fields import GENRES, UNKNOWN_LABEL
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.sentences import SentencesReader
@@ -31,12 +32,20 @@ def test_a_part_of_a_document_is_an_instance() -> None:
     assert third["clusters"] == [[(0, 4), (8, 9)], [(3, 4), (10, 12)]]
 
 
-def test_clusters_of_one_mention_are_left_out() -> None:
-    reader = CorefReader()
+def test_clusters_of_one_mention_are_scored_but_not_learnt_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    reader = CorefReader(columns=COLUMNS)
+    path = written(tmp_path / "a.txt", document("He - (0)", "saw - -", "it - (1)", "he - (0)"))
 
     made = reader.text_to_instance([["Yes", "no"]], clusters=[[(0, 1)], [(0, 2), (1, 2)]])
+    (read,) = reader.read(path)
 
     assert made["metadata"]["clusters"] == [[(0, 2), (1, 2)]]
+    assert gold_clusters(made["metadata"].metadata) == [[(0, 2), (1, 2)], [(0, 1)]]
+    assert gold_clusters(read["metadata"].metadata) == [[(0, 1), (3, 4)], [(2, 3)]]
+    assert "1 clusters of one mention count as missed" in caplog.text
 
 
 def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() -> None:
@@ -131,3 +140,37 @@ def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -
     (found,) = read_coref(path, COLUMNS)
 
     assert (found.name, found.clusters) == ("letter one", [[(0, 1)]])
+
+
+def test_json_lines_of_e2e_coref_are_read(tmp_path: Path) -> None:
+    first = {
+        "doc_key": "nw/a_0",
+        "sentences": [["Ann", "left", "."], ["She", "ran"]],
+        "speakers": [["x", "x", "x"], ["y", "y"]],
+        "clusters": [[[3, 3], [0, 1]]],
+    }
+    second = {"sentences": [["Yes"], []], "speakers": ["z", ""], "clusters": []}
+    path = written(tmp_path / "a.jsonlines", f"{json.dumps(first)}\n\n{json.dumps(second)}\n")
+
+    documents = list(read_coref(path))
+    instances = list(CorefReader().read(path))
+
+    assert documents == [
+        CorefDocument(
+            "nw/a_0", [["Ann", "left", "."], ["She", "ran"]], [*"xxxyy"], [[(0, 2), (3, 4)]]
+        ),
+        CorefDocument("3", [["Yes"]], ["z"], []),
+    ]
+    assert genres(instances, Vocabulary.from_instances(instances)) == [0, UNKNOWN_LABEL]
+
+
+def test_a_document_without_its_end_ends_before_the_next_and_this_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = document("Yes - (0)", "no - -")
+    path = written(tmp_path / "a.txt", text.replace("#end document", "") + text[:-14])
+
+    documents = list(read_coref(path, COLUMNS))
+
+    assert documents == [CorefDocument("nw/a", [["Yes", "no"]], ["-", "-"], [[(0, 1)]])] * 2
+    assert "2 documents have no line '#end document', the first that of line 1" in caplog.text

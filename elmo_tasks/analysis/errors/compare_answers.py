@@ -16,7 +16,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import coref_counts
 from elmo_tasks.metrics.spans import Argument, arguments
 from elmo_tasks.metrics.squad import exact_match, f1
-from elmo_tasks.readers.coref import Span
+from elmo_tasks.readers.coref import gold_clusters
+from elmo_tasks.readers.coref_json import Span
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.srl import gold_arguments
 
@@ -150,7 +151,9 @@ def _compare_links(instance: Instance, answer: JsonDict) -> Case:
     in its cluster. The score is the mean F1 of `CorefMetric`.
     """
     words = [word for sentence in answer["sentences"] for word in sentence]
-    expected = [sorted(cluster) for cluster in _metadata(instance, "clusters")]
+    _metadata(instance, "clusters")
+    gold = gold_clusters(instance["metadata"].metadata)  # type: ignore[attr-defined]
+    expected = [sorted(cluster) for cluster in gold]
     owners = {span: index for index, cluster in enumerate(expected) for span in cluster}
     antecedents = {span: before for each in expected for before, span in pairwise(each)}
     claims = []
