@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--label", metavar="NAME", help="the column with the label")
     add("--separator", metavar="TEXT", help="what separates labels, if a text has several")
     add("--column", metavar="NAME", help="the column or field with the tags, such as xpos")
+    add("--no-spans", action="store_true", help="learn a tag for each word, not spans of words")
     add("--language", default="en", metavar="CODE", help="spaCy's code (default: en)")
     add("--dev", metavar="FILE", type=Path, help="data for validation; then no part is drawn")
     add(

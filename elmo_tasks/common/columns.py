@@ -1,32 +1,26 @@
 """Files in columns, such as those of CoNLL-2003, CoNLL-2012 and CoNLL-U: a token on each line."""
 
+import logging
 import os
-import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from functools import cache
+from itertools import chain, islice
 from typing import Any
 
+from elmo_tasks.common.column_layout import CONLLU, IN_LINE, ROLES, Layout, layout_of
+from elmo_tasks.common.column_layout import is_document as is_document
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import at_line
 
-# The columns of CoNLL-U, and those of the files `*.gold_conll` of CoNLL-2012.
-CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
+logger = logging.getLogger(__name__)
+
+# The columns of the files `*.gold_conll` of CoNLL-2012.
 CONLL_2012 = (
     "document part index word pos parse lemma predicate sense speaker entity roles coreference"
 ).split()
 
-_VALUE = re.compile(r"[^ \t]+")
-
-# The name that stands for several columns, one for each predicate of the sentence.
-ROLES = "roles"
-
-# The lines that begin or end a document in CoNLL-2003 and CoNLL-2012. They are in no sentence.
-_DOCUMENT = re.compile(r"\s*(-DOCSTART-|#(begin|end)\s+document)(\s|$)")
-
-
-def is_document(line: str) -> bool:
-    """Returns whether a line begins or ends a document, and so is no token."""
-    return _DOCUMENT.match(line) is not None
+# The number of lines that tell how the columns of a file are laid out.
+HEAD = 5_000
 
 
 def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
@@ -55,66 +49,143 @@ def check_indices(path: str | os.PathLike, line: int, indices: Sequence[str]) ->
 
 def sentence_columns(
     lines: Iterator[tuple[int, str]], name: str, kind: str, columns: Sequence[str] | None = None
-) -> Iterator[tuple[int, dict[str, list[Any]]]]:
+) -> Iterator[tuple[int, dict[str, list[Any]], list[int]]]:
     """
-    Yields for each sentence the line number of its first token, and the values of its tokens by
-    column. Each of the numbered `lines` has one token. An empty line, or the beginning or end of a
-    document (see `is_document`), ends a sentence. Spaces and tabs separate columns; other white
-    space is part of a value. CoNLL-U (`kind` `conllu`) has tabs between its columns; comments, the
-    ranges of multiword tokens and empty nodes are left out.
+    Yields for each sentence the line number of its first token, the values of its tokens by column,
+    and the line number of each token. Each of the numbered `lines` has one token. An empty line, or
+    the beginning or end of a document (see `is_document`), ends a sentence. The first lines tell
+    what separates the columns, and whether there are a header, an index or comments (see `Layout`).
+    Comments are counted in the log. CoNLL-U (`kind` `conllu`) has tabs between its columns; its
+    comments, the ranges of multiword tokens and empty nodes are left out.
 
-    The columns of CoNLL-U are fixed. Those of other files are by default `word`, `column_2`,
-    `column_3`, ..., `tag`. A value of the column `roles` is a list. Raises `ValueError` with file
-    (`name`) and line if a line has another number of columns, or begins with a byte order mark.
+    The columns of CoNLL-U are fixed. Those of other files are by default the names in the header,
+    or `word`, `column_2`, `column_3`, ..., `tag`. A value of the column `roles` is a list. Raises
+    `ValueError` with file (`name`) and line if a line has another number of columns or no word, or
+    begins with a byte order mark.
     """
-    is_conllu = kind == "conllu"
-    columns = CONLLU if is_conllu else columns
-    tokens: list[list[Any]] = []
-    start = 0
-    for number, line in chain(lines, [(0, "")]):
+    head = list(islice(lines, HEAD))
+    if kind == "conllu":
+        layout = Layout("\t", CONLLU, counter=0)
+    else:
+        layout = layout_of([line for _, line in head], columns)
+    missing = [each for each in columns or () if each not in layout.columns]
+    if layout.header and missing:
+        raise ConfigurationError(
+            f"{name} has the columns {' '.join(layout.names)}, by its header, but not "
+            f"{' '.join(missing)}: expected {' '.join(columns or ())}"
+        )
+    comments: list[tuple[int, str]] = []
+    tokens = _numbered_tokens(chain(head, lines), name, layout, comments)
+    for sentence in _sentences(tokens, layout):
+        numbers, rows = zip(*sentence)
+        values = zip(*rows)
+        by_column = dict(zip(layout.columns, map(list, values)))
+        yield numbers[0], {each: by_column[each] for each in layout.names}, list(numbers)
+    if comments and kind != "conllu":
+        number, line = comments[0]
+        warn_once(
+            f"{name}: {len(comments):,} lines that begin with # are comments and left out, the "
+            f"first in line {number}: {line[:80]!r}"
+        )
+
+
+@cache
+def warn_once(message: str) -> None:
+    """Logs what is odd in a file, once, however often the file is read."""
+    logger.warning("%s", message)
+
+
+_Token = tuple[int, list[Any]]
+
+
+def _numbered_tokens(
+    lines: Iterator[tuple[int, str]], name: str, layout: Layout, comments: list[tuple[int, str]]
+) -> Iterator[_Token | None]:
+    """
+    Yields the number and the values of each token, and `None` where a sentence ends. Adds the
+    comments to a list.
+    """
+    is_within = False
+    for number, line in lines:
         if line.startswith("\ufeff"):
             raise ValueError(
                 f"{name}:{number}: the line begins with a byte order mark, which only the first "
                 "line may have; remove it"
             )
-        if is_conllu and line.startswith("#"):
+        if layout.header and line == layout.header:
             continue
-        values = line.split("\t") if is_conllu else _VALUE.findall(line)
-        if any(map(str.strip, values)) and not is_document(line):
-            columns = columns or _unnamed(len(values))
+        with at_line(name, number):
+            is_comment = layout.is_comment(line, is_within)
+        if is_comment:
+            comments.append((number, line))
+        elif not line.strip() or is_document(line):
+            is_within = False
+            yield None
+        elif layout.separator == IN_LINE:
+            for row in layout.rows(line):
+                with at_line(name, number):
+                    yield number, _checked(row, layout)
+            yield None
+        else:
+            values = layout.values(line)
+            if not any(map(str.strip, values)):
+                is_within = False
+                yield None
+                continue
             with at_line(name, number):
-                token = _by_column(values, columns, is_conllu)
+                token = _checked(values, layout)
             # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
-            if not is_conllu or values[0].isdecimal():
-                start = start or number
-                tokens.append(token)
-        elif tokens:
-            yield start, dict(zip(columns or (), map(list, zip(*tokens))))
-            tokens, start = [], 0
+            if layout.counter is None or values[layout.counter].isdecimal():
+                is_within = True
+                yield number, token
 
 
-def _unnamed(number: int) -> list[str]:
-    return ["word", *(f"column_{n}" for n in range(2, number)), "tag"][:number]
+def _sentences(tokens: Iterator[_Token | None], layout: Layout) -> Iterator[list[_Token]]:
+    """Yields the tokens of each sentence. Another value of the column `sentence` begins one."""
+    sentence: list[_Token] = []
+    name = None
+    for token in chain(tokens, [None]):
+        begins = token is None
+        if token is not None and layout.sentence is not None:
+            value = token[1][layout.sentence]
+            begins = value not in ("", name)
+            name = value or name
+        elif token is not None and layout.counter is not None and layout.dropped and sentence:
+            before, index = (row[layout.counter] for _, row in (sentence[-1], token))
+            begins = index in ("0", "1") and int(index) != int(before) + 1
+        if begins and sentence:
+            yield sentence
+            sentence = []
+        if token is not None:
+            sentence.append(token)
 
 
-def _by_column(values: list[Any], columns: Sequence[str], with_tabs: bool) -> list[Any]:
+def _checked(values: list[Any], layout: Layout) -> list[Any]:
     """
     Returns the values of a token, one for each column. The column `roles` gets a list of all values
     that no other column takes.
     """
+    columns = layout.columns
     num_roles = len(values) - len(columns) + 1
     if ROLES not in columns:
         expected, is_wrong = str(len(columns)), num_roles != 1
     else:
         expected, is_wrong = f"at least {len(columns) - 1}", num_roles < 0
     if is_wrong:
+        separated = {"\t": ", separated by tabs", " ": "", IN_LINE: ", separated by a slash"}
         raise ValueError(
             f"expected {expected} columns ({' '.join(columns)})"
-            f"{', separated by tabs' if with_tabs else ''}, but got {len(values)}: "
-            f"{' '.join(values)!r:.80}"
+            f"{separated.get(layout.separator, f', separated by {layout.separator}')}, but got "
+            f"{len(values)}: {' '.join(values)!r:.80}"
         )
-    if ROLES not in columns:
-        return values
-    start = columns.index(ROLES)
-    stop = start + num_roles
-    return [*values[:start], values[start:stop], *values[stop:]]
+    if ROLES in columns:
+        start = columns.index(ROLES)
+        stop = start + num_roles
+        return [*values[:start], values[start:stop], *values[stop:]]
+    for name, value in zip(columns, values):
+        if name in ("word", "form") and not value.strip():
+            raise ValueError(
+                f"there is no word in the column {name}: {' '.join(values)!r:.80}; write it, or "
+                "remove the line"
+            )
+    return values

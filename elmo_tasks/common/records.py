@@ -130,7 +130,8 @@ def records_in(
     if kind in ("csv", "tsv"):
         rows = _with_names(_table_rows(lines, name, kind), name, header)
         return (Record(name, *row) for row in rows)
-    return (Record(name, *each) for each in sentence_columns(lines, name, kind, columns))
+    sentences = sentence_columns(lines, name, kind, columns)
+    return (Record(name, line, values) for line, values, _ in sentences)
 
 
 def _of_json(name: str, number: int, text: str) -> Record:

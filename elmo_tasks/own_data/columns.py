@@ -1,14 +1,11 @@
 """Chooses the columns of a user's file that a training reads, by their names."""
 
-import os
-import re
 from collections.abc import Iterable, Sequence
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
+from elmo_tasks.common.records import TABLES, Record, kind_of
 from elmo_tasks.common.text import listed, nearest_or_all
 from elmo_tasks.readers.classify import ClassifyReader
-from elmo_tasks.readers.tag import TagReader
 
 # Pairs of column names, for the two texts of a row.
 _PAIRS = [
@@ -21,9 +18,6 @@ _TEXTS = "text sentence review body content comment message document tweet title
 _LABELS = (
     "label labels class category sentiment topic target rating stars answer gold_label".split()
 )
-
-_SPAN_TAG = re.compile(r"O|[BIESUL](-.+)?")
-_TAGS = "tags spans entities label labels upos pos ner".split()
 
 
 def choose_columns(
@@ -67,48 +61,3 @@ def choose_columns(
 
 def column_names(records: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(name for record in records for name in record.values))
-
-
-def choose_tags(path: str | os.PathLike, column: str | None, language: str) -> TagReader:
-    """
-    Returns a reader of the tags of a file. Unless `column` is given, they are in the column `upos`
-    of CoNLL-U, in the field with tags or spans of JSON lines, or in the last column of other files.
-    The tags mark spans if each is O, or is B, I, E, S, U or L, alone or with a type.
-
-    # Raises
-
-    `ConfigurationError`: The file has no tags, or no such column.
-    """
-    kind, columns = kind_of(path), None
-    if kind == "json":
-        column = column or _field(path)
-    elif kind == "conllu":
-        column = column or "upos"
-    else:
-        columns = _columns(path)
-        column = column or columns[-1]
-    reader = TagReader(column, columns=columns, language=language)
-    tags = {tag for sentence in reader.sentences(path) for tag in sentence.tags}
-    if not tags:
-        raise ConfigurationError(f"{path} has no token")
-    reader.spans = len(tags) > 1 and all(map(_SPAN_TAG.fullmatch, tags))
-    return reader
-
-
-def _field(path: str | os.PathLike) -> str:
-    for record in read_records(path):
-        for name in _TAGS:
-            if isinstance(record.values.get(name), list):
-                return name
-    raise ConfigurationError(
-        f"{path} has no list of tags or spans in a field {listed(_TAGS)}; name another with "
-        "--column"
-    )
-
-
-def _columns(path: str | os.PathLike) -> list[str]:
-    names = list(next(read_records(path, "columns"), Record("", 0, {})).values)
-    if len(names) < 2:
-        found = "one column: expected a word and its tag on each line" if names else "no token"
-        raise ConfigurationError(f"{path} has {found}")
-    return names

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.records import kind_of, read_records
+from elmo_tasks.common.records import read_records
 from elmo_tasks.common.text import listed
-from elmo_tasks.own_data.columns import choose_columns, choose_tags, column_names
+from elmo_tasks.own_data.columns import choose_columns, column_names
 from elmo_tasks.own_data.split import (
     Example,
     Reader,
@@ -19,6 +19,7 @@ from elmo_tasks.own_data.split import (
     row_examples,
     split,
 )
+from elmo_tasks.own_data.tags import about_tags, choose_tags
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000
@@ -65,8 +66,10 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     if args.dev is None:
         num_parts = 5 if len(examples) < _SMALL else 10
         if len(examples) < 2 * num_parts:
+            hint = "; an empty line ends a sentence" if args.task == "tag" else ""
             raise ConfigurationError(
                 f"{path} has {len(examples)} examples; a training needs {2 * num_parts} or more"
+                f"{hint}"
             )
         if folder.resolve() in path.resolve().parents:
             # With --force, the data would be removed.
@@ -163,17 +166,21 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
 
 def _inspect_tags(args: argparse.Namespace) -> tuple[Reader, list[Example], Found]:
     path = args.file
-    reader = choose_tags(path, args.column, args.language)
+    reader = choose_tags(path, args.column, args.language, not args.no_spans)
     sentences = list(reader.sentences(path))
     tags = Counter(tag for sentence in sentences for tag in sentence.tags)
     line = (
         f"{path} has {len(sentences):,} sentences of {tags.total():,} words, tags in "
         f"{reader.column}: {_counted(tags)}."
     )
+    notes = []
     fields: dict[str, Any] = {"column": reader.column, "spans": reader.spans}
-    if kind_of(path) not in ("conllu", "json"):
+    if reader.kind_of(path) == "columns":
         fields["columns"] = reader.columns
-    return reader, list(read_examples(reader, path)), Found([line], [], fields, {})
+        if unused := [name for name in reader.columns if name not in ("word", reader.column)]:
+            notes.append(f"Columns that are not used: {listed(unused)}. --column NAME chooses one.")
+    lines = [line, *about_tags(reader, path, sentences)]
+    return reader, list(read_examples(reader, path)), Found(lines, notes, fields, {})
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -15,7 +15,7 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader
 
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.records import Record, kind_of, read_records, suffix_of
+from elmo_tasks.common.records import Record, read_records, suffix_of
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
@@ -42,10 +42,13 @@ class Example(NamedTuple):
 
 
 def read_examples(reader: Reader, path: str | os.PathLike) -> Iterator[Example]:
-    """Yields the examples of a file. The rows of tables become JSON. Sentences stay as they are."""
+    """
+    Yields the examples of a file. The rows of tables become JSON. CoNLL-U stays as it is. Sentences
+    in other columns get tabs between the columns; an index, comments and a header are left out.
+    """
     if isinstance(reader, ClassifyReader):
         return row_examples(reader, read_records(path))
-    return _sentences(path)
+    return _sentences(reader, path)
 
 
 def row_examples(reader: ClassifyReader, records: Iterable[Record]) -> Iterator[Example]:
@@ -60,7 +63,9 @@ def row_examples(reader: ClassifyReader, records: Iterable[Record]) -> Iterator[
 
 def part_suffix(reader: Reader, path: str | os.PathLike) -> str:
     """Returns the suffix of a file to which examples of `path` are written."""
-    return ".jsonl" if isinstance(reader, ClassifyReader) else suffix_of(path)
+    if isinstance(reader, ClassifyReader) or reader.kind_of(path) == "json":
+        return ".jsonl"
+    return ".tsv" if suffix_of(path) == ".csv" else suffix_of(path)
 
 
 def split(examples: Sequence[Example], num_parts: int, seed: int) -> list[list[Example]]:
@@ -185,20 +190,28 @@ def folds_line(metric: str, scores: list[float]) -> str:
     return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
 
 
-def _sentences(path: str | os.PathLike) -> Iterator[Example]:
-    if kind_of(path) == "json":
-        for record in read_records(path):
-            line = json.dumps(record.values, ensure_ascii=False)
-            text = record.values.get("text", record.values.get("tokens"))
-            yield Example(f"{line}\n", "", json.dumps(text))
-        return
+def _sentences(reader: TagReader, path: str | os.PathLike) -> Iterator[Example]:
+    kind = reader.kind_of(path)
+    blocks = _blocks(path) if kind == "conllu" else iter(())
+    for record, sentence in reader.records(path):
+        if kind == "json":
+            lines = f"{json.dumps(record.values, ensure_ascii=False)}\n"
+        elif kind == "conllu":
+            lines = next(blocks)
+        else:
+            tokens = zip(*record.values.values())
+            lines = "".join("\t".join(values) + "\n" for values in tokens) + "\n"
+        yield Example(lines, "", json.dumps(sentence.words))
+
+
+def _blocks(path: str | os.PathLike) -> Iterator[str]:
+    """Yields the lines of each sentence of a file in CoNLL-U, with its comments."""
     lines: list[str] = []
     for line in [*(line for _, line in numbered_lines(path)), ""]:
         if line.strip():
             lines.append(line)
-        elif lines:
-            tokens = [line for line in lines if not line.startswith("# ")]
-            yield Example("\n".join(lines) + "\n\n", "", "\n".join(tokens))
+        elif any(each.partition("\t")[0].isdecimal() for each in lines):
+            yield "\n".join(lines) + "\n\n"
             lines = []
 
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
+from elmo_tasks.common.records import TABLES, Record, kind_of, read_records, suffix_of
 from elmo_tasks.common.text import did_you_mean, listed
 from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
+from elmo_tasks.readers.tag import TagReader
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ def read_inputs(
     `ConfigurationError`: The model needs other inputs than plain text, or a table lacks a column.
     """
     kind = kind_of(path)
+    if column is None and _has_columns(path, kind, predictor):
+        return Inputs(path, False, _columns(path, "columns", predictor))
     if isinstance(predictor, TextPredictor) and kind in TABLES:
         return Inputs(path, False, _rows(path, predictor, column, header))
     name = _STDIN if path == "-" else path
@@ -81,6 +84,20 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
                 f"{line[:80]!r} ({error})"
             ) from error
         yield record._replace(values=asked)
+
+
+def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:
+    """Returns whether a file is in the columns that a tagger's reader reads, and says it."""
+    reader = predictor._dataset_reader
+    if path == "-" or kind not in ("text", "csv", "tsv") or not isinstance(reader, TagReader):
+        return False
+    labels = predictor._model.vocab.get_token_to_index_vocabulary("labels")
+    is_in_columns = reader.has_columns(path, labels)
+    if is_in_columns:
+        logger.info("%s is read as columns: a token on each line", path)
+    elif kind == "text" and suffix_of(path) not in ("", ".txt"):
+        logger.info("%s is read as plain text: a sentence on each line", path)
+    return is_in_columns
 
 
 def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]:

@@ -238,7 +238,7 @@ def _parsed(
     speakers: list[str] = []
     clusters: dict[str, list[Span]] = {}
     lines = iter(document.lines)
-    for line, values in sentence_columns(lines, str(file_path), "columns", columns):
+    for line, values, _ in sentence_columns(lines, str(file_path), "columns", columns):
         check_indices(file_path, line, values.get("index", ()))
         # The open mentions of each cluster: the index of the first word, and its line.
         begun: dict[str, list[tuple[int, int]]] = {}

@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 from allennlp.modules.conditional_random_field.conditional_random_field import is_transition_allowed
 
+from elmo_tasks.common.span_tags import tag_of
+
 # The prefixes of each tagging scheme. AllenNLP uses the same names of schemes.
 SCHEMES = {"BIO": "BI", "BIOUL": "BIUL"}
 
-# BIOES is BIOUL with other letters for two prefixes.
-_SYNONYMS = {"E": "L", "S": "U"}
+# BIOES is BIOUL with other letters for two prefixes, and so are BMES and BMEWO.
+_SYNONYMS = {"E": "L", "S": "U", "M": "I", "W": "U"}
 
 
 class Entity(NamedTuple):
@@ -85,10 +87,6 @@ def split_tag(tag: str) -> tuple[str, str]:
     """Returns prefix and type of a tag. Prefixes of BIOES become those of BIOUL."""
     prefix, _, type_ = tag.partition("-")
     return _SYNONYMS.get(prefix, prefix), type_
-
-
-def tag_of(prefix: str, type_: str) -> str:
-    return f"{prefix}-{type_}" if type_ else prefix
 
 
 def _parse(tag: str, index: int, scheme: str | None) -> tuple[str, str]:

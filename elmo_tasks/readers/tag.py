@@ -1,21 +1,38 @@
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.columns import CONLLU, check_columns
+from elmo_tasks.common.column_layout import is_document, layout_of
+from elmo_tasks.common.columns import CONLLU, HEAD, check_columns, sentence_columns
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import kind_of, read_records
+from elmo_tasks.common.records import Record, kind_of, read_records
+from elmo_tasks.common.span_tags import tags_of_types, usual_tags
 from elmo_tasks.common.text import nearest_or_all
-from elmo_tasks.common.text_files import at_line
-from elmo_tasks.readers.entities import Entity, TagError, has_ends, read_entities, write_tags
+from elmo_tasks.common.text_files import at_line, numbered_lines
+from elmo_tasks.readers.entities import (
+    TagError,
+    has_ends,
+    read_entities,
+    split_tag,
+    write_tags,
+)
 from elmo_tasks.readers.fields import TagsField
+from elmo_tasks.readers.tagged_json import tagged_words
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
+
+# What most lines of a file have in common, if it is in columns.
+_MOST = 0.9
+
+# What stands in place of a tag in a file without tags.
+_NO_TAG = re.compile(r"[^\w\s]*[OX_?]?[^\w\s]*")
 
 
 class TaggedSentence(NamedTuple):
@@ -107,13 +124,26 @@ class TagReader(TextReader):
         sentences = list(self.sentences(file_path))
         if not sentences:
             raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
-        ends = has_ends(tag for each in sentences for tag in each.tags)
-        for sentence in self.shard_iterable(sentences):
-            tags = sentence.tags
-            if self.spans:
-                tags = _as_bioul(file_path, sentence, "BIOUL" if ends else None)
+        pairs = list(zip(sentences, self.learnt_tags(file_path, sentences)))
+        for sentence, tags in self.shard_iterable(pairs):
             origins = [f"{file_path}:{line}: " for line in sentence.lines]
             yield self.text_to_instance(list(map(Token, sentence.words)), tags, origins)
+
+    def learnt_tags(
+        self, file_path: str | os.PathLike, sentences: Sequence[TaggedSentence]
+    ) -> list[list[str]]:
+        """
+        Returns the tags of the sentences of a file as a model learns them: in BIOUL, if they mark
+        spans. Raises `ValueError` with file and line for a tag that does not fit.
+        """
+        if not self.spans:
+            return [sentence.tags for sentence in sentences]
+        distinct = {tag for sentence in sentences for tag in sentence.tags}
+        usual = usual_tags(distinct)
+        if usual.keys() <= {"O"}:
+            usual = tags_of_types(distinct - {""})
+        scheme = "BIOUL" if has_ends(usual.values()) else None
+        return [_as_bioul(file_path, sentence, usual, scheme) for sentence in sentences]
 
     def text_to_instance(
         self,
@@ -140,91 +170,82 @@ class TagReader(TextReader):
         return Instance(fields)
 
     def sentences(self, path: str | os.PathLike) -> Iterator[TaggedSentence]:
+        """Yields the sentences of a file, as `records` does."""
+        for _, sentence in self.records(path):
+            yield sentence
+
+    def records(self, path: str | os.PathLike) -> Iterator[tuple[Record, TaggedSentence]]:
         """
-        Yields the sentences of a file, which is read as a stream. Raises `ConfigurationError` if
-        the file has no column `column`, and `ValueError` with file and line if a line cannot be
-        read, or a span does not begin and end with a token.
+        Yields the records of a file, which is read as a stream, and the sentence in each. Raises
+        `ConfigurationError` if the file has no column `column`, and `ValueError` with file and line
+        if a line cannot be read, or no span begins and ends with a word.
         """
-        kind = self._kind or kind_of(path)
+        kind = self.kind_of(path)
         if kind == "json":
             for record in read_records(path):
                 with at_line(path, record.line):
-                    words, tags = _of_json(record.values, self.column, self.tokenizer.tokenize)
-                yield TaggedSentence([record.line] * len(words), words, tags)
+                    words, tags = tagged_words(record.values, self.column, self.tokenizer.tokenize)
+                yield record, TaggedSentence([record.line] * len(words), words, tags)
             return
         word = "form" if kind == "conllu" else "word"
-        if kind != "conllu":
-            kind = "columns"
+        if kind == "columns":
             check_columns(self.columns, (word, self.column))
         elif self.column not in CONLLU:
             nearest = nearest_or_all(self.column, CONLLU)
             raise ConfigurationError(f"CoNLL-U has no column {self.column}{nearest}")
-        for record in read_records(path, kind, self.columns):
-            words, tags = record.values[word], record.values[self.column]
-            yield TaggedSentence(range(record.line, record.line + len(words)), words, tags)
+        lines = numbered_lines(path)
+        for line, values, numbers in sentence_columns(lines, str(path), kind, self.columns):
+            words, tags = values[word], values[self.column]
+            if "" in tags:
+                with at_line(path, numbers[tags.index("")]):
+                    raise ValueError(f"the word {words[tags.index('')]!r:.80} has no tag")
+            record = Record(str(path), line, values)
+            yield record, TaggedSentence(numbers, words, tags)
+
+    def has_columns(self, path: str | os.PathLike, labels: Collection[str]) -> bool:
+        """
+        Returns whether a file, whatever it is called, is in the columns of this reader: most lines
+        have as many values, and most tags are those of a model with these `labels`, or no tags at
+        all, such as `_`.
+        """
+        lines = [line for _, line in islice(numbered_lines(path), HEAD)]
+        layout = layout_of(lines, self.columns)
+        if not {"word", self.column} <= set(layout.names):
+            return False
+        lines = [line for line in lines if line.strip() and not line.startswith("# ")]
+        lines = [line for line in lines if not is_document(line) and line != layout.header]
+        rows = [row for line in lines for row in layout.rows(line)]
+        place = layout.columns.index(self.column)
+        tags = [row[place] for row in rows if len(row) == len(layout.columns)]
+        if not tags or len(tags) < _MOST * len(rows):
+            return False
+        usual = usual_tags(set(tags)) if self.spans else {}
+        usual = tags_of_types(set(tags)) if self.spans and usual.keys() <= {"O"} else usual
+        types = {split_tag(label)[1] if self.spans else label for label in labels}
+        read = [usual.get(tag, tag) for tag in tags]
+        known = [tag for tag in read if tag == "O" or (split_tag(tag)[1] or tag) in types]
+        is_untagged = len(set(tags)) == 1 and _NO_TAG.fullmatch(tags[0]) is not None
+        return is_untagged or 2 * len(known) > len(tags)
+
+    def kind_of(self, path: str | os.PathLike) -> str:
+        """Returns how a file is read (see `tagged_kind`)."""
+        return self._kind or tagged_kind(path)
+
+
+def tagged_kind(path: str | os.PathLike) -> str:
+    """Returns how a file with tags is read: as `json`, `conllu` or `columns`."""
+    kind = kind_of(path)
+    return kind if kind in ("json", "conllu") else "columns"
 
 
 def _as_bioul(
-    file_path: str | os.PathLike, sentence: TaggedSentence, scheme: str | None
+    file_path: str | os.PathLike,
+    sentence: TaggedSentence,
+    usual: Mapping[str, str],
+    scheme: str | None,
 ) -> list[str]:
     try:
-        entities = read_entities(sentence.tags, scheme)
+        entities = read_entities([usual.get(tag, tag) for tag in sentence.tags], scheme)
     except TagError as error:
         raise ValueError(f"{file_path}:{sentence.lines[error.index]}: {error}") from error
     return write_tags(entities, len(sentence.words), "BIOUL")
-
-
-def _of_json(
-    values: dict[str, Any], column: str, tokenize: Callable[[str], list[Token]]
-) -> tuple[list[str], list[str]]:
-    match values:
-        case {"tokens": [*words]} if _are_words(words) and _are_words(values.get(column)):
-            if len(words) != len(values[column]):
-                raise ValueError(
-                    f"there are {len(words)} tokens, but {len(values[column])} values of {column}"
-                )
-            return words, values[column]
-        case {"text": str(text)} if isinstance(values.get(column), list):
-            tokens = tokenize(text)
-            spans = [_span(each, tokens, text) for each in values[column]]
-            words = [token.ensure_text() for token in tokens]
-            return words, _tags(sorted(spans, key=lambda span: span.start), words)
-    raise ValueError(
-        f'expected an object with "tokens" and "{column}", two lists of equal length, or with '
-        f'"text" and "{column}", a list of spans, but got {values!r:.200}'
-    )
-
-
-def _are_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) and word for word in value)
-
-
-def _span(value: Any, tokens: list[Token], text: str) -> Entity:
-    match value:
-        case {"start": int(start), "end": int(end), "label": str(label)}:
-            pass
-        case [int(start), int(end), str(label)]:
-            pass
-        case _:
-            raise ValueError(
-                'expected a span as {"start": 0, "end": 4, "label": "NAME"} or [0, 4, "NAME"], but '
-                f"got {value!r:.80}"
-            )
-    starts = {token.idx: index for index, token in enumerate(tokens)}
-    ends = {token.idx_end: index + 1 for index, token in enumerate(tokens)}
-    if start not in starts or end not in ends or start >= end:
-        raise ValueError(
-            f"the span {start} to {end}, {text[start:end]!r:.80}, does not begin and end with a "
-            "token"
-        )
-    return Entity(label, starts[start], ends[end])
-
-
-def _tags(spans: list[Entity], words: list[str]) -> list[str]:
-    for one, other in zip(spans, spans[1:]):
-        if other.start < one.end:
-            raise ValueError(
-                f"two spans overlap: {' '.join(words[one.start : one.end])!r:.80} and "
-                f"{' '.join(words[other.start : other.end])!r:.80}"
-            )
-    return write_tags(spans, len(words), "BIO")

@@ -107,3 +107,97 @@ def test_a_column_that_is_not_there_exactly_once_is_refused(columns: list[str]) 
 
     with pytest.raises(ConfigurationError, match="the columns must have 'tag' exactly once"):
         check_columns(columns, ["word", "tag"])
+
+
+def words_and_tags(folder: Path, content: str) -> list[list[tuple[str, str]]]:
+    return [
+        [*zip(each["word"], each["tag"])] for _, each in sentences(folder, content, ["word", "tag"])
+    ]
+
+
+MARTA = [[("Marta", "B-PER"), ("left", "O")], [("#", "O"), ("#tag", "O")]]
+
+# What a file has around its words and tags: a header, comments, an index, other separators.
+DRESSED = {
+    "comments": "# newdoc\n# id 1\nMarta B-PER\nleft O\n\n# text = # #tag\n# O\n#tag O\n",
+    "comments with a tab": "# id 1\tx=y\nMarta\tB-PER\nleft\tO\n\n# id 2\tx=y\n#\tO\n#tag\tO\n",
+    "index": "1\tMarta\tB-PER\n2\tleft\tO\n\n# O\n1\t#\tO\n2\t#tag\tO\n",
+    "index from 0": "0 Marta B-PER\n1 left O\n\n0 # O\n1 #tag O\n",
+    "index that goes on": "0 Marta B-PER\n1 left O\n\n2 # O\n3 #tag O\n",
+    "index alone": "1 Marta B-PER\n2 left O\n1 # O\n2 #tag O\n",
+    "range": "1\tMarta\tB-PER\n2-3\tleft\tO\n2\tleft\tO\n\n1\t#\tO\n2\t#tag\tO\n",
+    "header": "Token\tLabel\nMarta\tB-PER\nleft\tO\n\n#\tO\n#tag\tO\n",
+    "header in order": "tag word\nB-PER Marta\nO left\n\nO #\nO #tag\n",
+    "two headers": "word tag\nMarta B-PER\nleft O\n\nword tag\n# O\n#tag O\n",
+    "table": "Sentence #,Word,Tag\nSentence: 1,Marta,B-PER\n,left,O\nSentence: 2,#,O\n,#tag,O\n",
+    "ids": "sentence_id,words,labels\n7,Marta,B-PER\n7,left,O\n8,#,O\n8,#tag,O\n",
+    "numbers": ",id,word,tag\n0,7,Marta,B-PER\n1,7,left,O\n2,8,#,O\n3,8,#tag,O\n",
+    "commas": "Marta,B-PER\nleft,O\n\n#,O\n#tag,O\n",
+    "slashes": "Marta/B-PER left/O\n#/O #tag/O\n",
+    "aligned": "Marta\t\tB-PER\nleft\t\tO\n\n#\t\tO\n#tag\t\tO\n",
+    "tabs at the end": "Marta\tB-PER\t\nleft\tO\t\n\n#\tO\t\n#tag\tO\t\n",
+    "documents": "-DOCSTART-\tO\n\nMarta\tB-PER\nleft\tO\n\n-DOCSTART-\tO\n\n#\tO\n#tag\tO\n",
+}
+
+
+@pytest.mark.parametrize("dress", DRESSED)
+def test_what_is_around_the_columns_is_no_token(dress: str, tmp_path: Path) -> None:
+    assert words_and_tags(tmp_path, DRESSED[dress]) == MARTA
+
+
+def test_comments_are_counted_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        sentences(tmp_path, DRESSED["comments"], ["word", "tag"])
+
+    (line,) = caplog.messages
+    assert line.endswith(
+        "columns.txt: 3 lines that begin with # are comments and left out, the first in line 1: "
+        "'# newdoc'"
+    )
+
+
+def test_between_tabs_a_word_may_have_a_blank_and_a_column_may_be_empty(tmp_path: Path) -> None:
+    content = "10 000\t\tO\nMarta\tlem\tB-PER\n"
+
+    assert sentences(tmp_path, content, None) == [
+        (1, {"word": ["10 000", "Marta"], "column_2": ["", "lem"], "tag": ["O", "B-PER"]})
+    ]
+
+
+TEN = 8 * "\t_"
+# Files without a header, and the names of their columns.
+NAMED = [
+    ("1\tMarta\tB-PER\t-\tann_1\n2\tleft\tO\t-\tann_1\n", "word tag column_3 column_4"),
+    ("B-PER\tMarta\nO\tleft\n", "tag word"),
+    ("PER-B Marta\nO left\n", "tag word"),
+    ("Marta NNP x B-PER\nleft VBD x O\n", "word column_2 column_3 tag"),
+    (f"1\tMarta{TEN}\n2\tleft{TEN}\n", "word lemma upos xpos feats head deprel deps misc"),
+]
+
+
+@pytest.mark.parametrize(("content", "names"), NAMED)
+def test_columns_get_the_names_that_their_content_tells(
+    content: str, names: str, tmp_path: Path
+) -> None:
+    ((_, values),) = sentences(tmp_path, content, None)
+
+    assert [*values][: len(names.split())] == names.split() and values["word"] == ["Marta", "left"]
+
+
+# What is refused whatever the columns are, and the message.
+ODD = [
+    ("Marta\tO\n\tO\n", ":2: there is no word in the column word: ' O'; write it, or remove"),
+    ("Marta O\n\n# Lists\nleft O\n", ":3: '# Lists' may be a comment, or the word # with a tag"),
+    ("10 000\tO\nleft\tO\nleft O\n", ":3: expected 2 columns (word tag), separated by tabs, but"),
+    ("word pos tag x\nMarta N O 1\nleft V O 1\n", " has the columns word pos tag x, by its header"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), ODD)
+def test_what_could_be_two_things_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    columns = ["word", "tag"] if "x" not in content else ["word", "ner"]
+
+    with pytest.raises(ValueError) as error:
+        sentences(tmp_path, content, columns)
+
+    assert str(error.value).startswith(f"{tmp_path / 'columns.txt'}{message}")

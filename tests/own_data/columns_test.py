@@ -6,9 +6,7 @@ import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
-from elmo_tasks.own_data.columns import choose_columns, choose_tags
-
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+from elmo_tasks.own_data.columns import choose_columns
 
 
 def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given: Any) -> Any:
@@ -64,49 +62,3 @@ def test_what_is_not_known_is_asked_for(
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
         chosen(tmp_path, row, name, **given)
-
-
-def tags_of(path: Path, column: str | None = None) -> tuple[str, list[str], bool]:
-    reader = choose_tags(path, column, "en")
-    return reader.column, reader.columns, reader.spans
-
-
-def test_tags_are_in_a_column_that_the_format_tells() -> None:
-    columns = ["word", "column_2", "column_3", "tag"]
-
-    for column, is_span in {None: False, "xpos": False, "misc": True}.items():
-        assert tags_of(FIXTURES / "tag.conllu", column)[::2] == (column or "upos", is_span)
-    assert tags_of(FIXTURES / "ner.txt") == ("tag", columns, True)
-    assert tags_of(FIXTURES / "ner.txt", "column_2") == ("column_2", columns, False)
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ({"text": "Rain fell", "meta": [], "spans": [[0, 4, "X"]]}, ("spans", True)),
-        ({"tokens": ["Rain", "fell"], "pos": ["N", "V"]}, ("pos", False)),
-    ],
-)
-def test_json_has_tags_in_the_field_with_a_list(row: dict, expected: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text(json.dumps(row) + "\n")
-
-    assert tags_of(tmp_path / "in.jsonl")[::2] == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "column", "words"),
-    [
-        ("in.conllu", "1\tRain" + "\t_" * 8, "pos", "has no column pos; did you mean '"),
-        ("in.txt", "Rain\n", None, "has one column: expected a word and its tag"),
-        ("in.txt", "Rain N\n", "pos", "the columns must have 'pos' exactly once"),
-        ("in.txt", "\n", None, "has no token"),
-        ("in.jsonl", '{"text": "Rain"}\n', None, "has no list of tags or spans in a field"),
-    ],
-)
-def test_a_file_without_such_tags_is_refused(
-    name: str, content: str, column: str | None, words: str, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(content)
-
-    with pytest.raises(ConfigurationError, match=words):
-        choose_tags(tmp_path / name, column, "en")

@@ -12,6 +12,7 @@ import pytest
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.readers.tag import TagReader
 
 CONLL_2003 = "-DOCSTART- -X- O O\n\nEve NNP B-NP B-PER\nsings VBZ B-VP O\n\nYes UH O O\n"
 CONLL_U = "".join(
@@ -93,6 +94,62 @@ def test_a_file_in_columns_has_the_words_of_sentences(
 
     assert not inputs.are_json
     assert [(each.line, each.values["tokens"]) for each in inputs.records] == expected
+
+
+class Tags(TextPredictor):
+    """A predictor of spans with the reader of `tag`, and a model that knows persons and places."""
+
+    def __init__(self) -> None:
+        self._dataset_reader: Any = TagReader("tag", True, ["word", "tag"])
+        labels = {tag: index for index, tag in enumerate(["O", "B-PER", "L-PER", "U-LOC"])}
+        vocab = SimpleNamespace(get_token_to_index_vocabulary=lambda _: labels)
+        self._model: Any = SimpleNamespace(vocab=vocab)
+
+
+EVE = "Eve\tB-PER\nsings\tO\n\nOslo\tS-LOC\n"
+# The content of a file, and the words of its sentences.
+IN_COLUMNS = {
+    "tabs": EVE,
+    "blanks": EVE.replace("\t", " "),
+    "lower case": EVE.replace("\t", " ").replace("B-", "b-").replace("S-", "s-"),
+    "comments and an index": "# id 1\n1\tEve\tB-PER\n2\tsings\tO\n\n1\tOslo\tB-LOC\n",
+    "a header": f"word\ttag\n{EVE}",
+    "no tags": EVE.replace("B-PER", "_").replace("O\n", "_\n").replace("S-LOC", "_"),
+    "slashes": "Eve/B-PER sings/O\nOslo/B-LOC\n",
+}
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".tsv", ".iob2", ".csv", ".conll", ""])
+@pytest.mark.parametrize("dress", IN_COLUMNS)
+def test_a_file_in_the_columns_of_a_tagger_is_known_by_its_content(
+    dress: str, suffix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / f"in{suffix}"
+    path.write_text(IN_COLUMNS[dress])
+    caplog.set_level("INFO", "elmo_tasks")
+
+    inputs = read_inputs(str(path), Tags())
+
+    assert [each.values["tokens"] for each in inputs.records] == [["Eve", "sings"], ["Oslo"]]
+    assert suffix == ".conll" or f"{path} is read as columns: a token on each line" in caplog.text
+
+
+PLAIN = ["Eve sings\nOslo sleeps\n", "Good morning O Eve\nYes\n", "Yes\nNo\n", "7\tEve sings.\n"]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_text_for_a_tagger_is_plain_text(
+    text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "elmo_tasks")
+    for name in ("in.txt", "in.text"):
+        (tmp_path / name).write_text(text)
+
+        inputs = read_inputs(str(tmp_path / name), Tags())
+
+        assert [each.values["sentence"] for each in inputs.records] == text.splitlines()
+    (said,) = caplog.messages
+    assert said == f"{tmp_path / 'in.text'} is read as plain text: a sentence on each line"
 
 
 def test_columns_of_documents_and_on_the_standard_input_are_refused(

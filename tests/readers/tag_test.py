@@ -149,7 +149,8 @@ def test_a_column_of_conllu_is_read_by_its_name() -> None:
     upos, xpos = (read(FIXTURE, column) for column in ("upos", "xpos"))
 
     words = "The ferry left at noon .".split()
-    assert upos[0] == TaggedSentence(range(3, 9), words, "DET NOUN VERB ADP NOUN PUNCT".split())
+    tags = "DET NOUN VERB ADP NOUN PUNCT".split()
+    assert upos[0] == TaggedSentence([3, 4, 5, 6, 7, 8], words, tags)
     assert xpos[0].tags == "DT NN VBD IN NN .".split()
     assert len(upos) == 10
 

@@ -1,0 +1,147 @@
+"""Chooses the tags of a user's file that a training reads, and tells whether they mark spans."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from elmo_tasks.common.columns import sentence_columns
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import read_records
+from elmo_tasks.common.span_tags import usual_tags
+from elmo_tasks.common.text import listed
+from elmo_tasks.common.text_files import numbered_lines
+from elmo_tasks.readers.tag import TaggedSentence, TagReader, tagged_kind
+
+# Names of fields with a list of tags or of spans. The first one that a file has is chosen.
+_FIELDS = (
+    "tags ner_tags bio_tags iob_tags spans entities label labels ner ner_labels upos pos_tags pos "
+    "xpos chunk_tags annotations completions"
+).split()
+
+# If the tags that mark no spans are fewer than those that do by this factor, they are a slip.
+_SLIPS = 4
+
+# The number of sentences that tell which column has the tags.
+_MOST_LOOKED_AT = 1000
+
+# The most words of a sentence that are shown.
+_MOST_SHOWN = 20
+
+
+def choose_tags(
+    path: str | os.PathLike, column: str | None, language: str, may_be_spans: bool = True
+) -> TagReader:
+    """
+    Returns a reader of the tags of a file. Unless `column` is given, they are in the column `upos`
+    of CoNLL-U, in the field with tags or spans of JSON, or in the column `tag` of other files (see
+    `sentence_columns`).
+
+    The tags mark spans if each is O, or is B, I, E, S, U, L, M or W, alone or with a type; or if
+    most of them are O and no other has such a prefix. Otherwise, or if `may_be_spans` is `False`,
+    each word has a tag of its own.
+
+    # Raises
+
+    `ConfigurationError`: The file has no tags, or no such column; or some tags mark spans, and few
+        do not.
+    """
+    columns = None
+    kind = tagged_kind(path)
+    if kind == "json":
+        column = column or _field(path)
+    elif kind == "conllu":
+        column = column or "upos"
+    else:
+        columns, tags = _columns(path)
+        column = column or tags
+    reader = TagReader(column, columns=columns, language=language)
+    sentences = list(reader.sentences(path))
+    if not any(sentence.tags for sentence in sentences):
+        raise ConfigurationError(f"{path} has no token")
+    reader.spans = may_be_spans and _mark_spans(path, sentences)
+    return reader
+
+
+def about_tags(
+    reader: TagReader, path: str | os.PathLike, sentences: Sequence[TaggedSentence]
+) -> list[str]:
+    """
+    Returns lines that say what the tags of a file are, and the first sentence as the model reads
+    it. Raises `ValueError` with file and line if the tags of a sentence mark no spans.
+    """
+    counts = Counter(tag for sentence in sentences for tag in sentence.tags)
+    usual = usual_tags(counts)
+    learnt = reader.learnt_tags(path, sentences)
+    if not reader.spans:
+        about = "Each word has a tag of its own; the metric is the accuracy."
+        some = [tag for tag in counts if usual.get(tag, "O") != "O"]
+        odd = [tag for tag in counts if tag not in usual]
+        if some and odd:
+            about += f" Of the tags, {listed(some)} could mark spans, but not {listed(odd)}."
+    elif usual.keys() <= {"O"}:
+        about = (
+            "The tags mark spans, though they have no prefixes such as B-: neighbours with the "
+            "same tag are one span. The metric is F1 (with --no-spans, the accuracy of each tag)."
+        )
+    else:
+        about = "The tags mark spans, which the model learns in BIOUL; the metric is F1."
+        if other := next((tag for tag in counts if usual[tag] != tag), None):
+            about += f" {other} is read as {usual[other]}."
+    words = [f"{word} ({tag})" for word, tag in zip(sentences[0].words, learnt[0])]
+    shown = " ".join(words[:_MOST_SHOWN]) + " ..." * (len(words) > _MOST_SHOWN)
+    return [about, f"The first sentence: {shown}"]
+
+
+def _mark_spans(path: str | os.PathLike, sentences: Iterable[TaggedSentence]) -> bool:
+    places: dict[str, list[int]] = {}
+    for sentence in sentences:
+        for line, tag in zip(sentence.lines, sentence.tags):
+            places.setdefault(tag, []).append(line)
+    usual = usual_tags(places)
+    num_all = sum(map(len, places.values()))
+    num_spans = sum(len(places[tag]) for tag, written in usual.items() if written != "O")
+    odd = {tag: lines for tag, lines in places.items() if tag not in usual}
+    if not num_spans:
+        return len(places) > 1 and 2 * len(places.get("O", ())) > num_all
+    num_odd = sum(map(len, odd.values()))
+    if num_odd and _SLIPS * num_odd <= num_spans:
+        names = listed([f"{tag!r} (line {lines[0]}{_more(lines)})" for tag, lines in odd.items()])
+        first = min(lines[0] for lines in odd.values())
+        fitting = next(tag for tag in places if usual.get(tag, "O") != "O")
+        raise ConfigurationError(
+            f"{path}:{first}: {num_odd:,} of {num_all:,} tags mark no spans, as the others do, "
+            f"such as {fitting}: {names}; mend them, or learn a tag for each word with --no-spans"
+        )
+    return not odd and len(places) > 1
+
+
+def _more(lines: Sequence[int]) -> str:
+    return f" and {len(lines) - 1:,} more" if len(lines) > 1 else ""
+
+
+def _field(path: str | os.PathLike) -> str:
+    for record in read_records(path):
+        for name in _FIELDS:
+            if isinstance(record.values.get(name), list):
+                return name
+    raise ConfigurationError(
+        f"{path} has no list of tags or spans in a field {listed(_FIELDS)}; name another with "
+        "--column"
+    )
+
+
+def _columns(path: str | os.PathLike) -> tuple[list[str], str]:
+    """
+    Returns the names of the columns of a file, by its header or its content, and the column with
+    the tags: `tag`, or else the last one whose values differ within a sentence.
+    """
+    sentences = sentence_columns(numbered_lines(path), str(path), "columns")
+    head = [values for _, values, _ in islice(sentences, _MOST_LOOKED_AT)]
+    names = list(head[0]) if head else []
+    others = [name for name in names if name != "word"]
+    if len(names) < 2:
+        found = "one column: expected a word and its tag on each line" if names else "no token"
+        raise ConfigurationError(f"{path} has {found}")
+    differ = [name for name in others if any(len(set(values[name])) > 1 for values in head)]
+    return names, "tag" if "tag" in names else (differ or others)[-1]

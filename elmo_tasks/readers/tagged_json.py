@@ -1,0 +1,151 @@
+"""The words and tags of a JSON object: lists of tokens and tags, or a text and its spans."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from allennlp.data.tokenizers import Token
+
+from elmo_tasks.readers.entities import Entity, write_tags
+
+# Names of a list of words.
+_TOKENS = ("tokens", "words")
+# Names of a list with the annotations of Label Studio.
+_ANNOTATIONS = ("annotations", "completions")
+
+Tokenize = Callable[[str], list[Token]]
+
+
+class MisplacedSpan(ValueError):
+    """Raised for a span that no tags can mark: it cuts a word, or overlaps with another one."""
+
+
+def tagged_words(
+    values: dict[str, Any], column: str, tokenize: Tokenize
+) -> tuple[list[str], list[str]]:
+    """
+    Returns the words of a record, and their tags in the field `column`: a tag for each of the
+    `tokens`, or spans of a `text` in characters, which become tags in BIO. Blanks around a span are
+    no part of it. A text without tokens is cut by `tokenize`.
+
+    # Raises
+
+    `MisplacedSpan`: A span does not begin and end with a word, or overlaps with another one.
+    `ValueError`: The record has another form.
+    """
+    words: Any = next((values[name] for name in _TOKENS if _are_words(values.get(name))), None)
+    tags: Any = values.get(column)
+    if words and isinstance(tags, list) and tags and all(isinstance(tag, int) for tag in tags):
+        raise ValueError(
+            f"{column} has numbers, {tags!r:.40}, whose names are not in the file: write the names "
+            f"(for a dataset of Hugging Face, those in features[{column!r}]), or save it with "
+            "to_parquet, which keeps them"
+        )
+    if words and _are_words(tags):
+        if len(words) != len(tags):
+            raise ValueError(f"there are {len(words)} tokens, but {len(tags)} values of {column}")
+        return words, tags
+    text = text_of_record(values)
+    spans = _spans_of(values, column)
+    if text is None or spans is None:
+        raise ValueError(
+            f'expected an object with "tokens" and "{column}", two lists of equal length, or with '
+            f'"text" and "{column}", a list of spans, but got {values!r:.200}'
+        )
+    tokens = _given_tokens(values.get("tokens"), text) or tokenize(text)
+    words = [token.ensure_text() for token in tokens]
+    entities = sorted((_entity(span, tokens, text) for span in spans), key=lambda span: span.start)
+    for one, other in zip(entities, entities[1:]):
+        if other.start < one.end:
+            raise MisplacedSpan(
+                f"two spans overlap: {' '.join(words[one.start : one.end])!r:.80} and "
+                f"{' '.join(words[other.start : other.end])!r:.80}"
+            )
+    return words, write_tags(entities, len(words), "BIO")
+
+
+def text_of_record(values: dict[str, Any]) -> str | None:
+    """Returns the text of a record, or of a task of Label Studio, if it has one."""
+    data = values.get("data")
+    if isinstance(data, dict) and any(name in values for name in _ANNOTATIONS):
+        texts = [value for value in data.values() if isinstance(value, str)]
+        text = data.get("text", texts[0] if len(texts) == 1 else None)
+    else:
+        text = values.get("text")
+    return text if isinstance(text, str) else None
+
+
+def words_of_record(values: dict[str, Any]) -> list[str] | None:
+    """Returns the words of a record, if they are in a list, also in one of Prodigy's tokens."""
+    tokens = _given_tokens(values.get("tokens"), str(values.get("text", "")))
+    if tokens is not None:
+        return [token.ensure_text() for token in tokens]
+    return next((values[name] for name in _TOKENS if _are_words(values.get(name))), None)
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) and word for word in value)
+
+
+def _spans_of(values: dict[str, Any], column: str) -> list[Any] | None:
+    spans = values.get(column)
+    if column not in _ANNOTATIONS or not isinstance(spans, list):
+        return spans if isinstance(spans, list) else None
+    kept = [each for each in spans if isinstance(each, dict) and not each.get("was_cancelled")]
+    results = kept[0].get("result", []) if kept else []
+    regions = (each.get("value", {}) for each in results if isinstance(each, dict))
+    return [each for each in regions if "labels" in each]
+
+
+def _given_tokens(given: Any, text: str) -> list[Token] | None:
+    """Returns Prodigy's tokens, each an object, with their places in the text."""
+    if not isinstance(given, list) or not given:
+        return None
+    tokens: list[Token] = []
+    end = 0
+    for each in given:
+        if not (isinstance(each, dict) and isinstance(each.get("text"), str) and each["text"]):
+            return None
+        word = each["text"]
+        start = each.get("start", text.find(word, end))
+        end = start + len(word)
+        if text[start:end] != word:
+            raise ValueError(f"the token {word!r:.80} is not in the text at {start}")
+        if word.strip():
+            tokens.append(Token(word, idx=start, idx_end=end))
+    return tokens
+
+
+def _entity(value: Any, tokens: Sequence[Token], text: str) -> Entity:
+    start, end, label = _parts(value)
+    covered = text[max(start, 0) : max(end, 0)]
+    start, end = start + len(covered) - len(covered.lstrip()), end - _num_blanks(covered)
+    starts = {token.idx: index for index, token in enumerate(tokens)}
+    ends = {token.idx_end: index + 1 for index, token in enumerate(tokens)}
+    if start not in starts or end not in ends or start >= end:
+        raise MisplacedSpan(
+            f"the span {start} to {end}, {covered!r:.80}, does not begin and end with a word"
+        )
+    return Entity(label, starts[start], ends[end])
+
+
+def _num_blanks(text: str) -> int:
+    """Returns the number of blanks at the end of a text that is not blank."""
+    return len(text) - len(text.rstrip()) if text.strip() else 0
+
+
+def _parts(value: Any) -> tuple[int, int, str]:
+    match value:
+        case {"start": int(start), "end": int(end), "label": str(label)}:
+            pass
+        case {"start": int(start), "end": int(end), "labels": [str(label)]}:
+            pass
+        case {"start_offset": int(start), "end_offset": int(end), "label": str(label)}:
+            pass
+        case [int(start), int(end), str(label)]:
+            pass
+        case _:
+            raise ValueError(
+                'expected a span as {"start": 0, "end": 4, "label": "NAME"} or [0, 4, "NAME"], but '
+                f"got {value!r:.80}"
+            )
+    return start, end, label
