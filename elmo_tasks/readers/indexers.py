@@ -1,14 +1,12 @@
 import re
-from typing import Any
 
-import numpy
 import torch
 from allennlp.data import Token, TokenIndexer, Vocabulary
-from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenCharactersIndexer
 from allennlp.data.token_indexers.token_indexer import IndexedTokenList
+from torch.nn.functional import pad
 
-# The maximum number of words whose char ids are kept.
-_MAX_WORDS = 200_000
+from elmo_tasks.common.characters import MAX_CHARACTERS, batch_char_ids
 
 
 @TokenIndexer.register("elmo_char_ids")
@@ -23,15 +21,6 @@ class CharIdsIndexer(TokenIndexer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.characters = ELMoTokenCharactersIndexer()
-        # Maps a word to its char ids, shape (50,).
-        self._known: dict[str, numpy.ndarray] = {}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CharIdsIndexer)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": {}}
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
         """Counts nothing: characters need no vocabulary."""
@@ -49,21 +38,31 @@ class CharIdsIndexer(TokenIndexer):
         self, tokens: dict[str, list[str]], padding_lengths: dict[str, int]
     ) -> dict[str, torch.Tensor]:
         """Returns char ids of shape (padded length, 50), with zeros at padding."""
-        words = tokens["elmo_tokens"][: padding_lengths["elmo_tokens"]]
-        char_ids = torch.zeros(padding_lengths["elmo_tokens"], 50, dtype=torch.long)
-        if words:
-            rows = numpy.stack([self._char_ids(word) for word in words])
-            char_ids[: len(words)] = torch.from_numpy(rows)
-        return {"elmo_tokens": char_ids}
+        (char_ids,) = batch_char_ids([tokens["elmo_tokens"]])
+        # A negative padding cuts the text.
+        return {
+            "elmo_tokens": pad(char_ids, (0, 0, 0, padding_lengths["elmo_tokens"] - len(char_ids)))
+        }
 
-    def _char_ids(self, word: str) -> numpy.ndarray:
-        char_ids = self._known.get(word)
-        if char_ids is None:
-            if len(self._known) >= _MAX_WORDS:
-                self._known.clear()
-            (ids,) = self.characters.tokens_to_indices([Token(word)], None)["elmo_tokens"]
-            char_ids = self._known[word] = numpy.array(ids, numpy.int16)
-        return char_ids
+
+class BoundedCharactersIndexer(TokenCharactersIndexer):
+    """
+    AllenNLP's `characters`, except that it reads the first 50 characters of a word, about as many
+    as a biLM. AllenNLP's indexer pads all words of a batch to the longest, so that one word of
+    100,000 characters among 5,000 words takes gigabytes. Our readers use this class wherever a
+    config has "characters".
+    """
+
+    def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
+        super().count_vocab_items(_cut(token), counter)
+
+    def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:
+        return super().tokens_to_indices(list(map(_cut, tokens)), vocabulary)
+
+
+def _cut(token: Token) -> Token:
+    text = token.ensure_text()
+    return token if len(text) <= MAX_CHARACTERS else Token(text[:MAX_CHARACTERS])
 
 
 class WordIdIndexer(SingleIdTokenIndexer):

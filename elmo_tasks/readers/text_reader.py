@@ -3,10 +3,13 @@ from typing import Any
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
-from allennlp.data.token_indexers import SingleIdTokenIndexer
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenCharactersIndexer
 
 from elmo_tasks.common.text import nearest_or_all
-from elmo_tasks.readers.indexers import WordIdIndexer
+from elmo_tasks.readers.indexers import BoundedCharactersIndexer, WordIdIndexer
+
+# Configs name AllenNLP's indexers. Ours take no word for padding, and bound the characters of one.
+_OURS = {SingleIdTokenIndexer: WordIdIndexer, TokenCharactersIndexer: BoundedCharactersIndexer}
 
 
 class TextReader(DatasetReader):
@@ -22,9 +25,7 @@ class TextReader(DatasetReader):
         )
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         for indexer in self.token_indexers.values():
-            # Configs name AllenNLP's `single_id`, which takes the word `@@PADDING@@` for padding.
-            if type(indexer) is SingleIdTokenIndexer:
-                indexer.__class__ = WordIdIndexer
+            indexer.__class__ = _OURS.get(type(indexer), type(indexer))
 
     @property
     def _token_indexers(self) -> dict[str, TokenIndexer]:

@@ -7,7 +7,13 @@ import torch
 from allennlp.common import Params
 from allennlp.data import Batch, Instance, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
-from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
+from allennlp.data.token_indexers import (
+    ELMoTokenCharactersIndexer,
+    SingleIdTokenIndexer,
+    TokenCharactersIndexer,
+)
+from hypothesis import given
+from hypothesis import strategies as st
 
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.text_reader import TextReader
@@ -22,12 +28,7 @@ def char_ids(indexer: TokenIndexer) -> torch.Tensor:
     return batch.as_tensor_dict()["tokens"]["elmo"]["elmo_tokens"]
 
 
-@pytest.mark.parametrize("most", [1, 200_000])
-def test_char_ids_of_a_batch_are_those_of_allennlps_indexer(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("elmo_tasks.readers.indexers._MAX_WORDS", most)
-
+def test_char_ids_of_a_batch_are_those_of_allennlps_indexer() -> None:
     assert torch.equal(char_ids(CharIdsIndexer()), char_ids(ELMoTokenCharactersIndexer()))
 
 
@@ -72,6 +73,38 @@ def test_our_readers_read_a_single_id_so() -> None:
     tokens = [Token("owl", text_id=7), Token("@@PADDING@@", text_id=8)]
     assert reader.token_indexers["tokens"].tokens_to_indices(tokens, VOCAB)["tokens"] == [2, 1]
     assert indexer.tokens_to_indices(tokens, VOCAB)["tokens"] == [7, 8]
+
+
+def characters(indexer: TokenIndexer, words: list[str]) -> list[list[int]]:
+    """Returns the ids of the characters of each word, padded as in a batch."""
+    vocab = Vocabulary({"token_characters": {"o": 3, "w": 2, "l": 1}})
+    field = TextField(list(map(Token, words)), {"characters": indexer})
+    field.index(vocab)
+    tensors = field.as_tensor(field.get_padding_lengths())
+    return tensors["characters"]["token_characters"].tolist()
+
+
+def test_our_readers_read_the_first_50_characters_of_a_word() -> None:
+    indexer = TokenCharactersIndexer(min_padding_length=5)
+    TextReader({"characters": indexer})
+    counter: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+
+    owl = [2, 3, 4, 0, 0]
+    assert characters(indexer, ["owl", "w"]) == [owl, [3, 0, 0, 0, 0]]
+    # All words are padded to the longest of a batch.
+    cut = characters(indexer, ["owl", "o" * 49 + "w" * 100_000])
+    assert cut == [owl + [0] * 45, [2] * 49 + [3]]
+    indexer.count_vocab_items(Token("é" * 50 + "x"), counter)
+    assert counter == {"token_characters": {"é": 50}}
+
+
+@given(words=st.lists(st.text(alphabet="owlé\ud800", min_size=1, max_size=50), min_size=1))
+def test_words_of_up_to_50_characters_have_the_ids_of_allennlps_indexer(words: list[str]) -> None:
+    ours = TokenCharactersIndexer(min_padding_length=5)
+    TextReader({"characters": ours})
+
+    theirs = TokenCharactersIndexer(min_padding_length=5)
+    assert characters(ours, words) == characters(theirs, words)
 
 
 # The parameters of an indexer, words, their counts, and the words of the vocabulary that are found.
