@@ -5,7 +5,9 @@ FILE is plain text (a sentence on each line, for coreference a document), a tabl
 .parquet, .xlsx), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu); the
 standard input (-) is text or JSON. Further columns and fields are given back in the answer. Each
 input has one answer, in the order of the inputs: text for text and tables, and a line of JSON for
-JSON. Empty lines, and rows of a table without a text, have no answer.
+JSON. Empty lines, and rows of a table without a text, have no answer. In the place of an answer, an
+input that cannot be answered has `ERROR line 3: the reason`, or {"error": "the reason", "line": 3};
+the exit status is then 1.
 
 examples:
   echo "A warm, funny film." | elmo-tasks predict sst -
@@ -27,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = "the name of the input, such as sentence, or text"
     add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")
     add("--no-header", action="store_true", help="a table has no header; its columns are 1, 2, ...")
-    add_count(parser, "--batch-size", 1, "inputs in a batch")
+    default = "32, or 1 if the inputs are typed"
+    add_count(parser, "--batch-size", None, f"inputs in a batch (default: {default})")
     add_shared(parser, "--overrides", "--cuda-device", "--threads")
 
 

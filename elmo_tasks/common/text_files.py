@@ -149,10 +149,13 @@ def at_line(path: str | os.PathLike, line_number: int | str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        message = " ".join(str(error).split())
-        if len(message) > _MAX_MESSAGE:
-            message = f"{message[:_MAX_MESSAGE]}..."
-        raise ValueError(f"{path}:{line_number}: {message}") from error
+        raise ValueError(f"{path}:{line_number}: {shortened(str(error))}") from error
+
+
+def shortened(message: str) -> str:
+    """Returns a message, which may quote the data, on one line of bounded length."""
+    message = " ".join(message.split())
+    return f"{message[:_MAX_MESSAGE]}..." if len(message) > _MAX_MESSAGE else message
 
 
 def _file_system(address: str) -> tuple[Any, str]:

@@ -4,15 +4,13 @@ from os import PathLike
 from typing import Any
 
 from allennlp.common.tqdm import Tqdm
-from allennlp.common.util import dump_metrics, lazy_groups_of
+from allennlp.common.util import dump_metrics
 from allennlp.data import DataLoader
 from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model
 
+from elmo_tasks.predictors.stream import answers_only
 from elmo_tasks.predictors.text_predictor import predictor_of
-
-# Number of instances that a predictor gets at a time.
-_GROUP = 32
 
 
 @Evaluator.register("elmo")
@@ -49,8 +47,8 @@ class ElmoEvaluator(SimpleEvaluator):
             return metrics
         predictor = kind(model, data_loader.reader)
         with open(predictions_output_file, "w", encoding="utf-8") as file:
-            for group in lazy_groups_of(Tqdm.tqdm(instances, desc="predictions"), _GROUP):
-                file.writelines(map(predictor.dump_line, predictor.predict_batch_instance(group)))
+            answers = predictor.stream_instances(Tqdm.tqdm(instances, desc="predictions"))
+            file.writelines(map(predictor.dump_line, answers_only(answers)))
         # The second pass has added the labelled instances to the model's metrics again.
         model.get_metrics(reset=True)
         return metrics

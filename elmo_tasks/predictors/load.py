@@ -2,11 +2,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from allennlp.common.util import JsonDict, lazy_groups_of
+from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import check_positive
+from elmo_tasks.predictors.stream import GROUP, reason, stream
 
 
 class Answer(dict):
@@ -21,6 +22,22 @@ class Answer(dict):
         return self[name]
 
 
+class UnansweredError(ValueError):
+    """
+    Raised if some of several inputs have no answer. Its `answers` are those of `predict`, with the
+    error in the place of an input that has none.
+    """
+
+    def __init__(self, answers: list[Any]) -> None:
+        self.answers = answers
+        errors = {k: each for k, each in enumerate(answers) if isinstance(each, Exception)}
+        first, error = next(iter(errors.items()))
+        super().__init__(
+            f"inputs[{first}]: {reason(error)}; {len(errors)} of {len(answers)} inputs have no "
+            "answer, and `answers` of this error has the others"
+        )
+
+
 class LoadedModel:
     """A trained model that answers inputs in Python, as `elmo-tasks predict` does in a shell."""
 
@@ -29,7 +46,7 @@ class LoadedModel:
         # The texts of an input. A predictor from elsewhere does not name them.
         self._names: tuple[str, ...] = getattr(predictor, "input_names", ())
 
-    def predict(self, inputs: Any = None, batch_size: int = 32, **texts: Any) -> Any:
+    def predict(self, inputs: Any = None, batch_size: int = GROUP, **texts: Any) -> Any:
         """
         Answers one input or several. The answer to an input does not depend on the others.
 
@@ -46,7 +63,9 @@ class LoadedModel:
 
         # Raises
 
-        `ValueError`: An input is not what the model reads, or the batch size is less than 1.
+        `ValueError`: The input is not what the model reads, or the batch size is less than 1.
+        `UnansweredError`: A `ValueError` that names the index of the first of several inputs that
+            has no answer; its `answers` has those of the others.
         """
         if (inputs is None) == (not texts):
             raise ValueError("give either inputs, or one input by the names of its texts")
@@ -54,10 +73,20 @@ class LoadedModel:
         if isinstance(asked, str | bytes | Mapping) or not isinstance(asked, Iterable):
             return _answer(self.predictor.predict_json(self._json(asked)))
         check_positive("batch_size", batch_size)
-        groups = lazy_groups_of(list(map(self._json, asked)), batch_size)
-        return [
-            _answer(each) for group in groups for each in self.predictor.predict_batch_json(group)
-        ]
+        found = stream(
+            self.predictor.predict_batch_json, map(self._json_or_error, asked), batch_size
+        )
+        answers = list(map(_answer, found))
+        for each in answers:
+            if isinstance(each, Exception):
+                raise UnansweredError(answers) from each
+        return answers
+
+    def _json_or_error(self, asked: Any) -> JsonDict | ValueError:
+        try:
+            return self._json(asked)
+        except ValueError as error:
+            return error
 
     def _json(self, asked: Any) -> JsonDict:
         names = self._names

@@ -3,6 +3,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -16,12 +17,20 @@ logger = logging.getLogger(__name__)
 _STDIN = "standard input"
 
 
+class BadLine(NamedTuple):
+    """A line that is no input, and the reason. It has no values."""
+
+    line: int
+    error: ValueError
+    values: JsonDict = {}
+
+
 class Inputs(NamedTuple):
     """The inputs of a file, as the values of records, and whether the file has them in JSON."""
 
     name: str
     are_json: bool
-    records: Iterator[Record]
+    records: Iterator[Record | BadLine]
 
 
 def read_inputs(
@@ -40,7 +49,7 @@ def read_inputs(
 
     # Raises
 
-    `ValueError`: A line cannot be read; the message has the file and the line.
+    `ValueError`: The file cannot be read; the message has the file and the line.
     `ConfigurationError`: The model needs other inputs than plain text, or a table lacks a column.
     """
     kind = kind_of(path)
@@ -72,18 +81,17 @@ def read_inputs(
     return Inputs(name, False, texts)
 
 
-def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record]:
+def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record | BadLine]:
     for record in lines:
         line = record.values["text"]
         try:
             # A user's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
         except ValueError as error:
-            raise ValueError(
-                f"{record.file}:{record.line}: expected one JSON object on each line, but got "
-                f"{line[:80]!r} ({error})"
-            ) from error
-        yield record._replace(values=asked)
+            message = f"expected one JSON object on each line, but got {line[:80]!r} ({error})"
+            yield BadLine(record.line, ValueError(message))
+        else:
+            yield record._replace(values=asked)
 
 
 def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:

@@ -1,6 +1,6 @@
 import json
-import sys
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through
+from elmo_tasks.predictors.stream import GROUP, stream
 
 
 class Task(NamedTuple):
@@ -68,7 +69,7 @@ class TextPredictor(Predictor):
 
     # The most tokens that the model reads at a time, padding included. A longer text is a batch of
     # its own.
-    max_tokens = sys.maxsize
+    max_tokens = 4096
 
     # Whether the model reads the sentences of a text one by one, as rows of a batch.
     reads_documents = False
@@ -79,6 +80,18 @@ class TextPredictor(Predictor):
             raise ValueError("no JSON object")
         return asked
 
+    def stream(
+        self, inputs: Iterable[JsonDict | Exception], size: int = GROUP
+    ) -> Iterator[JsonDict | Exception]:
+        """
+        Yields for each input its answer, or the error for which it has none (see `stream.stream`).
+        """
+        return stream(self.predict_batch_json, inputs, size)
+
+    def stream_instances(self, instances: Iterable[Instance]) -> Iterator[JsonDict | Exception]:
+        """Yields the answer or the error of each instance, as `stream` does."""
+        return stream(self.predict_batch_instance, instances)
+
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]
 
@@ -87,9 +100,8 @@ class TextPredictor(Predictor):
 
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
         answers = self.answers(inputs)
-        for answer in answers:
-            # Raises an error for an answer that is not finite.
-            as_json(answer)
+        if not all(map(_is_finite, answers)):
+            raise ValueError(NOT_FINITE)
         return [
             with_fields(answer, self.further_fields(each)) for answer, each in zip(answers, inputs)
         ]
@@ -191,6 +203,14 @@ def one_line(*parts: Any) -> str:
     """Returns texts and probabilities on one line, separated by tabs."""
     texts = [f"{part:.2f}" if isinstance(part, float) else str(part) for part in parts]
     return "\t".join(" ".join(text.split()) for text in texts)
+
+
+def _is_finite(value: Any) -> bool:
+    """Returns whether no number of an answer is NaN or infinity, which JSON lacks."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    children = value.values() if isinstance(value, dict) else value
+    return not isinstance(value, dict | list) or all(map(_is_finite, children))
 
 
 def _length(instance: Instance) -> int:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+from elmo_tasks.predictors.stream import GROUP, stream
+
 # Returns the answer to each input in JSON.
 Predict = Callable[[list[Any]], list[Any]]
 
-# The most inputs and the most words of a batch, padding included. A longer input is a batch of its
-# own.
-_MAX_INPUTS = 32
+# The most words of a batch, padding included. A longer input is a batch of its own.
 _MAX_WORDS = 4096
 
 # Vowel signs and accents, which belong to the letter before them.
@@ -92,7 +92,7 @@ class Worker:
         for each in self._waiting:
             padded = max(longest, each.num_words) * (len(batch) + 1)
             if batch and (
-                each.predict != batch[0].predict or len(batch) == _MAX_INPUTS or padded > _MAX_WORDS
+                each.predict != batch[0].predict or len(batch) == GROUP or padded > _MAX_WORDS
             ):
                 left.append(each)
             else:
@@ -103,18 +103,9 @@ class Worker:
 
     async def _answer(self, batch: list[_Waiting]) -> None:
         predict, inputs = batch[0].predict, [each.input for each in batch]
-        try:
-            answers = await asyncio.get_running_loop().run_in_executor(
-                self._thread, predict, inputs
-            )
-        except Exception as error:
-            if len(batch) == 1:
-                _set(batch[0].answer, error)
-            else:
-                # A bad input must not make the other requests fail.
-                for each in batch:
-                    await self._answer([each])
-            return
+        answers = await asyncio.get_running_loop().run_in_executor(
+            self._thread, lambda: list(stream(predict, inputs))
+        )
         for each, answer in zip(batch, answers, strict=True):
             _set(each.answer, answer)
 

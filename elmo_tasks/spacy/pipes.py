@@ -16,14 +16,10 @@ from spacy.util import minibatch
 
 from elmo_tasks import common
 from elmo_tasks.archives.known_models import model_path
-from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_folder, local_path
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.kernels.threads import operator_threads
-
-# The maximum number of tokens in a batch, padding included.
-_BATCH_TOKENS = 2048
 
 _ARCHIVE = "model.tar.gz"
 
@@ -120,23 +116,22 @@ class ModelPipe(BatchedPipe):
 
     def predict(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Returns the answers of the predictor to inputs in JSON."""
-        return self._open().predict_batch_json(inputs)
+        answers = list(self._open().stream(inputs))
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
 
     def answers(
         self, sentences: Iterable[DocSentence]
     ) -> Iterator[tuple[int, list[int], dict[str, Any]]]:
         """
         Yields, for each sentence that has words, its `doc` and `indices`, and the predictor's
-        answer. Sentences of similar length are a batch.
+        answer.
         """
         sentences = [each for each in sentences if each.words]
-        found: list[dict[str, Any]] = [{} for _ in sentences]
-        lengths = [len(each.words) for each in sentences]
-        for batch in batches_by_length(lengths, _BATCH_TOKENS):
-            answers = self.predict([{"tokens": sentences[index].words} for index in batch])
-            for index, answer in zip(batch, answers, strict=True):
-                found[index] = answer
-        for sentence, answer in zip(sentences, found):
+        answers = self.predict([{"tokens": each.words} for each in sentences])
+        for sentence, answer in zip(sentences, answers, strict=True):
             yield sentence.doc, sentence.indices, answer
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:

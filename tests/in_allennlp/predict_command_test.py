@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from allennlp.common.util import JsonDict
-from allennlp.data import DatasetReader
+from allennlp.data import DatasetReader, Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.in_allennlp import predict_command
 from elmo_tasks.in_allennlp.predict_command import _with_fields
-from elmo_tasks.predictors.text_inputs import read_inputs
+from elmo_tasks.predictors.label_predictor import SstPredictor
+from elmo_tasks.predictors.text_inputs import Inputs, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
@@ -113,10 +115,6 @@ def test_a_language_model_says_its_perplexities(say: Any, tmp_path: Path) -> Non
 
 # The name of a file, its text, and the message after its path.
 REFUSED = [
-    ("in.jsonl", "A film.\n", f":1: {EXPECTED_JSON}, but got 'A film.'"),
-    ("in.json", '[{"sentence": "a"}]', f":1: {EXPECTED_JSON}, but got '[{{"),
-    ("in.txt", '{"sentence": "a"}\n\nA film.\n', f":3: {EXPECTED_JSON}, but got 'A fi"),
-    ("in.txt", '{"sentence": "a"}\n{"words": "a"}\n', ':2: expected {"sentence": "raw text"}'),
     ("in.csv", "id,words\n1,a\n", ":1: there is no column text; there are id, words"),
     ("in.csv", "", " is empty: its first line must name the columns"),
     ("in.csv", "sentence\n", " has no input: expected a line of text or JSON, or a row"),
@@ -125,7 +123,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "text", "message"), REFUSED)
-def test_what_cannot_be_read_is_named_by_its_line(
+def test_a_file_that_cannot_be_read_is_refused(
     say: Any, tmp_path: Path, name: str, text: str, message: str
 ) -> None:
     path = tmp_path / name
@@ -136,12 +134,138 @@ def test_what_cannot_be_read_is_named_by_its_line(
     assert str(caught.value).startswith(f"{path}{message}")
 
 
-def test_the_lines_of_a_batch_are_named(say: Any, tmp_path: Path) -> None:
-    path = tmp_path / "in.jsonl"
-    path.write_text('{"sentence": "a"}\n\n{"sentence": " "}\n')
+# Lines that are no input, and the reason.
+BAD_LINES = [
+    ("A film.", f"{EXPECTED_JSON}, but got 'A film.'"),
+    ('{"sentence": "a"', f"{EXPECTED_JSON}, but got"),
+    ('["a"]', f"{EXPECTED_JSON}, but got '[\"a\"]' (no JSON object)"),
+    ('{"sentence": "\\ud83d"}', f"{EXPECTED_JSON}, but got"),
+    ('{"sentence": ""}', "there is no word in the sentence"),
+    ('{"tokens": []}', "there is no word in the sentence"),
+    ('{"words": "a"}', 'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}'),
+    ('{"sentence": 7}', 'expected {"sentence": "raw text"} or'),
+    ('{"tokens": "a"}', "tokens must be a list of words, but is 'a'"),
+]
 
-    with pytest.raises(ValueError, match=f"{path}:1-3: there is no word in"):
-        say(SST, path, "--batch-size", 8)
+
+@pytest.mark.parametrize("batch_size", [1, 2, 32])
+def test_a_bad_line_has_an_error_in_its_place_and_the_others_their_answers(
+    tmp_path: Path, batch_size: int, capsys: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "in.jsonl"
+    good = [json.dumps({"sentence": sentence, "id": 7}) for sentence in SENTENCES]
+    inputs = [good[0], "", *(line for line, _ in BAD_LINES), good[1], good[2]]
+    path.write_text("\n".join(inputs) + "\n")
+    (tmp_path / "good.jsonl").write_text("\n".join(good))
+    size = ("--batch-size", batch_size)
+    capsys.readouterr()
+
+    our_command("predict", SST, tmp_path / "good.jsonl", *size)
+    expected = capsys.readouterr().out.splitlines()
+    with pytest.raises(ValueError) as caught:
+        our_command("predict", SST, path, *size)
+    found = capsys.readouterr().out.splitlines()
+
+    lines = range(3, 3 + len(BAD_LINES))
+    for answer, same in zip(map(json.loads, [found[0], *found[-2:]]), map(json.loads, expected)):
+        assert list(answer) == list(same) and answer["tokens"] == same["tokens"]
+        assert answer["probabilities"] == pytest.approx(same["probabilities"], abs=1e-6)
+    for line, answer, (_, message) in zip(lines, map(json.loads, found[1:-2]), BAD_LINES):
+        assert list(answer)[-2:] == ["error", "line"] and answer["line"] == line
+        assert answer["error"].startswith(message)
+    assert str(caught.value).startswith(f"{path}:3: {BAD_LINES[0][1]}")
+    numbers = ", ".join(map(str, lines))
+    assert str(caught.value).endswith(f"without an answer: 9 of 12, in line {numbers}")
+
+
+def test_an_error_keeps_the_fields_of_its_input(say: Any, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps({"id": "a\x1b", "line": 5, "sentence": " "}) + "\n")
+
+    with pytest.raises(ValueError, match=f"{path}:1: there is no word in the sentence; inputs wit"):
+        say(SST, path)
+
+    error = {"error": "there is no word in the sentence", "line": 1}
+    assert json.loads(capsys.readouterr().out) == {"id": "a\x1b", "input_line": 5, **error}
+
+
+def test_an_error_in_text_is_a_line_with_a_mark(
+    say: Any, tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    original = SstPredictor._json_to_instance
+
+    def refusing(self: SstPredictor, inputs: JsonDict) -> Instance:
+        if inputs["sentence"] == SENTENCES[1]:
+            raise ValueError("no\n\x1b[2Jsense")
+        return original(self, inputs)
+
+    monkeypatch.setattr(SstPredictor, "_json_to_instance", refusing)
+    rows = "".join(f'"{sentence}",{k}\n' for k, sentence in enumerate(SENTENCES))
+    (tmp_path / "in.csv").write_text(f"sentence,id\n{rows}")
+
+    with pytest.raises(ValueError, match="in.csv:3: no .*sense; .*: 1 of 3, in line 3"):
+        say(SST, tmp_path / "in.csv")
+
+    assert capsys.readouterr().out.splitlines() == [
+        f"{lines[0]}\tid: 0",
+        "ERROR line 3: no \\x1b[2Jsense\tid: 1",
+        f"{lines[2]}\tid: 2",
+    ]
+
+
+def test_an_answer_that_is_not_finite_is_an_error(
+    say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    original = SstPredictor.answers
+
+    def overflowing(self: SstPredictor, inputs: list[JsonDict]) -> list[JsonDict]:
+        answers = original(self, inputs)
+        for each, answer in zip(inputs, answers):
+            if each["sentence"] == SENTENCES[2]:
+                answer["probabilities"]["positive"] = float("nan")
+        return answers
+
+    monkeypatch.setattr(SstPredictor, "answers", overflowing, raising=False)
+    (tmp_path / "in.txt").write_text("\n".join(SENTENCES))
+
+    with pytest.raises(ValueError, match=":3: the answer has a number that is not finite; the w"):
+        say(SST, tmp_path / "in.txt", "--jsonl")
+
+    *good, bad = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [list(each)[0] for each in good] == ["logits", "logits"]
+    assert bad["error"].startswith("the answer has a number that is not finite")
+
+
+def test_what_was_read_before_a_damaged_line_is_answered(
+    say: Any, tmp_path: Path, lines: list[str], capsys: Any
+) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(f"{SENTENCES[0]}\n{SENTENCES[1]}\ncaf\xe9\n".encode("latin-1"))
+
+    with pytest.raises(ValueError, match="in.txt:3: not UTF-8"):
+        say(SST, path)
+
+    assert capsys.readouterr().out.splitlines() == lines[:2]
+
+
+@pytest.mark.parametrize("size, expected", [((), 1), (("--batch-size", 2), 2)])
+def test_who_types_an_input_gets_its_answer_at_once(
+    say: Any, size: Any, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+
+    def answers_to(inputs: Inputs, predictor: Predictor, size: int, jsonl: bool) -> list[str]:
+        sizes.append(size)
+        return []
+
+    monkeypatch.setattr(predict_command, "answers_to", answers_to)
+    typed = io.TextIOWrapper(io.BytesIO(b"A film.\n"))
+    monkeypatch.setattr(typed, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", typed)
+
+    say(SST, "-", *size)
+
+    assert sizes == [expected]
 
 
 def test_rows_without_a_text_are_left_out_and_counted(

@@ -6,7 +6,7 @@ import pytest
 
 import elmo_tasks
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.load import Answer, LoadedModel
+from elmo_tasks.predictors.load import Answer, LoadedModel, UnansweredError
 from tests.helpers.archives import classifier, task_model
 from tests.helpers.hostile_weights import overflow
 
@@ -105,6 +105,25 @@ def test_what_cannot_be_asked_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         sst.predict(*asked, **named)
+
+
+def test_the_others_of_several_inputs_have_answers(sst: LoadedModel) -> None:
+    asked = ["A film.", "", 5, "Dull."]
+
+    with pytest.raises(ValueError) as caught:
+        sst.predict(asked)
+
+    assert isinstance(caught.value, UnansweredError)
+    assert str(caught.value) == (
+        "inputs[1]: there is no word in the sentence; 2 of 4 inputs have no answer, and `answers` "
+        "of this error has the others"
+    )
+    first, empty, number, last = caught.value.answers
+    for answer, same in zip((first, last), sst.predict(["A film.", "Dull."])):
+        assert answer.tokens == same.tokens
+        assert answer.probabilities == pytest.approx(same.probabilities, abs=1e-6)
+    assert str(empty) == "there is no word in the sentence"
+    assert str(number) == "this model reads a text or an object with sentence, not 5"
 
 
 def test_a_model_of_allennlps_is_loaded_too(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def all_at_once(*asking: Awaitable[list[Any]], models: list[Model]) -> list[Any]
 
 
 def test_what_waits_for_one_model_is_its_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "_MAX_INPUTS", 4)
+    monkeypatch.setattr(worker, "GROUP", 4)
     one, other = Model(), Model()
     works = Worker(10)
 

@@ -83,8 +83,7 @@ def test_entities_have_the_tokens_of_the_doc() -> None:
 
     doc, empty = nlp.pipe([TWO_SENTENCES, ""])
 
-    # The longer sentence is asked first.
-    assert [each["tokens"][0] for each in asked] == ["Marta", "Rain"]
+    assert [each["tokens"][0] for each in asked] == ["Rain", "Marta"]
     assert [(e.text, e.label_, e._.elmo_confidence) for e in doc.ents] == [
         ("fell.", "X", 0.5),
         ("old  windows", "X", 0.5),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from allennlp.common.util import JsonDict, lazy_groups_of
+from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from allennlp.data.fields import TextField
 from allennlp.models import Archive
@@ -20,9 +20,6 @@ from elmo_tasks.readers.coref import gold_clusters
 from elmo_tasks.readers.coref_json import Span
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.srl import gold_arguments
-
-# Number of instances that a predictor gets at a time.
-_GROUP = 32
 
 
 class Compared(NamedTuple):
@@ -58,12 +55,13 @@ def read_cases(archive: Archive, data: str) -> Compared:
         raise ConfigurationError(f"{data} has no instance")
     cases = []
     with tqdm(total=len(instances), desc="predicting", delay=3) as progress:
-        for group in lazy_groups_of(instances, _GROUP):
-            for instance, answer in zip(group, predictor.predict_batch_instance(group)):
-                texts = [each for each in instance.fields.values() if isinstance(each, TextField)]
-                num_tokens = sum(map(len, texts))
-                cases.append(compare(instance, answer)._replace(num_tokens=num_tokens))
-            progress.update(len(group))
+        for instance, answer in zip(instances, predictor.stream_instances(instances)):
+            if isinstance(answer, Exception):
+                raise answer
+            texts = [each for each in instance.fields.values() if isinstance(each, TextField)]
+            num_tokens = sum(map(len, texts))
+            cases.append(compare(instance, answer)._replace(num_tokens=num_tokens))
+            progress.update()
     return Compared(task.compared, metric, cases, task.classes)
 
 

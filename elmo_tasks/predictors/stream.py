@@ -1,0 +1,75 @@
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from elmo_tasks.common.text_files import shortened
+
+# The number of inputs that are answered at a time.
+GROUP = 32
+
+
+def stream(
+    answer_all: Callable[[list[Any]], list[Any]], inputs: Iterable[Any], size: int = GROUP
+) -> Iterator[Any]:
+    """
+    Yields for each input, in their order, its answer or the error for which it has none. Reads the
+    inputs lazily, a group at a time.
+
+    # Parameters
+
+    answer_all: Returns the answers to a list of inputs. If it raises an error, the inputs are tried
+        in smaller groups, so that only those that cannot be answered have an error.
+    inputs: The inputs. An exception among them, of an input that could not be read, is passed on.
+    size (default `32`): The number of inputs in a group.
+    """
+    for group in _groups(inputs, size):
+        answers = iter(_answers(answer_all, [each for each in group if not _is_error(each)]))
+        for each in group:
+            yield each if _is_error(each) else next(answers)
+
+
+def answers_only(answers: Iterable[Any]) -> Iterator[Any]:
+    """Yields the answers of a stream, and raises the first error in it."""
+    for answer in answers:
+        if _is_error(answer):
+            raise answer
+        yield answer
+
+
+def reason(error: Exception) -> str:
+    """Returns on one line why an input has no answer."""
+    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+    return shortened(f"{kind}{error}")
+
+
+def _groups(inputs: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yields groups of inputs. If an input cannot be read, yields those before it first."""
+    group: list[Any] = []
+    failure = None
+    try:
+        for each in inputs:
+            group.append(each)
+            if len(group) == size:
+                yield group
+                group = []
+    except Exception as error:
+        failure = error
+    if group:
+        yield group
+    if failure is not None:
+        raise failure
+
+
+def _answers(answer_all: Callable[[list[Any]], list[Any]], group: list[Any]) -> list[Any]:
+    if not group:
+        return []
+    try:
+        return answer_all(group)
+    except Exception as error:
+        if len(group) == 1:
+            return [error]
+    middle = len(group) // 2
+    return _answers(answer_all, group[:middle]) + _answers(answer_all, group[middle:])
+
+
+def _is_error(value: Any) -> bool:
+    return isinstance(value, Exception)
