@@ -17,7 +17,7 @@ from elmo_tasks.bilm.formats import format_of
 from elmo_tasks.bilm.lexicon import WordTable, write_vocabulary
 from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
-from elmo_tasks.common.characters import check_char_ids, word_char_ids
+from elmo_tasks.common.characters import fitted_char_ids, word_char_ids
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
@@ -140,15 +140,23 @@ class BiLm(torch.nn.Module):
         # Parameters
 
         char_ids (`torch.LongTensor`): Shape (batch, length, 50), as AllenNLP's indexer
-            `elmo_characters` gives them, with zeros at padding.
+            `elmo_characters` gives them, with zeros at padding; or with other numbers of characters
+            (see `fitted`).
         boundaries (default `False`): Whether the layers include the boundaries of each sentence;
             the length is then greater by 2.
         """
-        check_char_ids(char_ids, self.options.max_characters)
+        char_ids = self.fitted(char_ids)
         start = self.state.before(len(char_ids), self.like)
         output, last = self.run(char_ids, start, boundaries)
         self.state.after(last)
         return output
+
+    def fitted(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """
+        Returns char ids of as many characters a token as the options say, from others (see
+        `fitted_char_ids`).
+        """
+        return fitted_char_ids(char_ids, self.options.max_characters)
 
     def run(
         self, char_ids: torch.Tensor, start: LstmState, boundaries: bool = False

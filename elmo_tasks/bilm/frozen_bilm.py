@@ -11,7 +11,6 @@ from elmo_tasks.bilm.bilm import BiLm, BiLmOutput
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
-from elmo_tasks.common.characters import check_char_ids
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.tensors import hash_bytes, hash_tensors
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
@@ -129,7 +128,7 @@ class FrozenBiLm(BiLm):
         As `BiLm.forward`, without a gradient. A store keeps no boundaries, so layers with
         boundaries are always computed.
         """
-        check_char_ids(char_ids, self.options.max_characters)
+        char_ids = self.fitted(char_ids)
         if not self.has_weights:
             logger.warning("This biLM has random weights: give it a pretrained_file.")
             self.has_weights = True

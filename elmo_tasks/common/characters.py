@@ -1,5 +1,5 @@
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy
 import torch
@@ -14,8 +14,8 @@ BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PAD_CHARACTER = 257, 258, 25
 
 _BOUNDARIES = {BEGIN_TOKEN: BEGIN_SENTENCE, END_TOKEN: END_SENTENCE}
 
-# Characters per token in every released biLM.
-MAX_CHARACTERS = 50
+# Characters per token in every released biLM, and the most that options may ask for.
+MAX_CHARACTERS, MOST_CHARACTERS = 50, 256
 
 
 def word_char_ids(word: str, max_characters: int = MAX_CHARACTERS) -> list[int]:
@@ -50,11 +50,45 @@ def _bytes(word: str, max_characters: int) -> bytes:
     return numpy.array(word_char_ids(word, max_characters), numpy.int16).tobytes()
 
 
-def check_char_ids(char_ids: torch.Tensor, max_characters: int) -> None:
-    """Raises `ConfigurationError` if the shape is not (batch, length, max_characters)."""
-    if char_ids.dim() != 3 or char_ids.size(2) != max_characters:
+def num_characters(sentences: Iterable[Iterable[str]]) -> int:
+    """
+    Returns how many char ids each token of a batch needs, so that no biLM, whatever number it
+    reads, misses a byte: 50, or more for a long word, and at most 256. A word that does not need
+    them all ends with a padding character, which says that it is whole.
+    """
+    # A character has at most 4 bytes.
+    long_words = (
+        word for words in sentences for word in words if 4 * len(word) >= MAX_CHARACTERS - 2
+    )
+    longest = max((len(word.encode("utf-8", "ignore")) for word in long_words), default=0)
+    return max(MAX_CHARACTERS, min(longest + 3, MOST_CHARACTERS))
+
+
+def fitted_char_ids(char_ids: torch.Tensor, max_characters: int) -> torch.Tensor:
+    """
+    Returns char ids with the number of characters for each token that a biLM reads, which its
+    options say: shape (batch, length, max_characters). A longer word is cut, as by `word_char_ids`.
+
+    # Raises
+
+    `ConfigurationError`: The ids do not have three dimensions, or have fewer characters, and a word
+        fills them all, so that the rest of it may be missing.
+    """
+    width = char_ids.size(-1) if char_ids.dim() == 3 else 0
+    if width == max_characters:
+        return char_ids
+    if width > max_characters:
+        char_ids = char_ids[..., :max_characters].clone()
+        last = char_ids[..., -1]
+        # A byte in the last place takes that of the mark for the end.
+        last[(last > 0) & (last < BEGIN_SENTENCE)] = END_WORD
+        return char_ids
+    if width == 0 or bool((char_ids[..., -1] != PAD_CHARACTER)[char_ids[..., 0] > 0].any()):
         raise ConfigurationError(
             f"char ids must have shape (batch, length, {max_characters}), but have "
-            f"{tuple(char_ids.shape)}; the indexers elmo_char_ids and elmo_characters give "
-            f"{MAX_CHARACTERS} for each token"
+            f"{tuple(char_ids.shape)}, in which longer words are cut; the indexer elmo_char_ids "
+            f"and batch_char_ids(sentences, {max_characters}) give all characters"
         )
+    tokens = char_ids[..., :1] > 0
+    missing = PAD_CHARACTER * tokens.expand(-1, -1, max_characters - width)
+    return torch.cat([char_ids, missing], dim=-1)

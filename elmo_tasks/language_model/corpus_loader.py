@@ -9,7 +9,7 @@ from allennlp.data import DataLoader, Instance, TextFieldTensors, Vocabulary
 from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
 
-from elmo_tasks.common.characters import batch_char_ids
+from elmo_tasks.common.characters import batch_char_ids, num_characters
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files
 from elmo_tasks.readers.sentences import SentencesReader
@@ -146,9 +146,12 @@ class SentenceTensors:
         self._unknown = vocab.get_token_index(vocab._oov_token, "tokens")
 
     def __call__(self, sentences: list[list[str]]) -> TextFieldTensors:
-        """Returns char ids of shape (batch, length, 50), and word ids of shape (batch, length)."""
+        """
+        Returns char ids of shape (batch, length, 50), wider if a word needs it (see
+        `num_characters`), and word ids of shape (batch, length).
+        """
         return {
-            "elmo": {"elmo_tokens": batch_char_ids(sentences)},
+            "elmo": {"elmo_tokens": batch_char_ids(sentences, num_characters(sentences))},
             "tokens": {"tokens": self._ids(sentences)},
         }
 
@@ -157,7 +160,7 @@ class SentenceTensors:
         read = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]
         return {
-            "elmo": {"elmo_tokens": batch_char_ids(read)},
+            "elmo": {"elmo_tokens": batch_char_ids(read, num_characters(read))},
             "targets": {"tokens": self._ids(predicted)},
         }
 

@@ -37,9 +37,9 @@ def predict(
 
     # Parameters
 
-    char_ids (`torch.LongTensor`): Shape (batch, length, 50). Sentences with both boundaries, for
-        both directions; with `backward_char_ids`, windows of a running text, for the forward
-        direction alone.
+    char_ids (`torch.LongTensor`): Shape (batch, length, 50), or with other numbers of characters
+        (see `BiLm.fitted`). Sentences with both boundaries, for both directions; with
+        `backward_char_ids`, windows of a running text, for the forward direction alone.
     backward_char_ids (`torch.LongTensor`): Windows for the backward direction, of a text in which
         each sentence is reversed. Each row has as many tokens as in `char_ids`.
     train (default `True`): Whether gradients reach the biLM.
@@ -50,6 +50,7 @@ def predict(
     The predictions of both directions, and the state in which each row ended.
     """
     windows, is_own = backward_char_ids is not None, start is None
+    char_ids = bilm.fitted(char_ids)
     if start is None:
         start = bilm.state.before(len(char_ids), bilm.like)
     with torch.set_grad_enabled(train and torch.is_grad_enabled()):
@@ -61,7 +62,7 @@ def predict(
         with bilm.two_at_once(len(char_ids)) as at_once:
             tokens = bilm.token_vectors(char_ids, at_once)
             if backward_char_ids is not None:
-                others = bilm.token_vectors(backward_char_ids, at_once)
+                others = bilm.token_vectors(bilm.fitted(backward_char_ids), at_once)
                 inputs = [tokens.at(forward), others.at(forward)]
                 targets = [forward, forward]
             else:

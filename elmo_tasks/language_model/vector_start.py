@@ -79,7 +79,7 @@ class VectorFit(NamedTuple):
 
     # Parameters
 
-    char_ids (`torch.LongTensor`): Shape (words, 50).
+    char_ids (`torch.LongTensor`): Shape (words, max_characters).
     vectors: Shape (file's words, dim): standardized vectors, times 0.5.
     rows (`torch.LongTensor`): Shape (words,): the row of each word in `vectors`.
     cumulative: Shape (words,): the cumulative probability that a word is drawn.
@@ -91,10 +91,11 @@ class VectorFit(NamedTuple):
     cumulative: torch.Tensor
 
     @classmethod
-    def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
+    def of(cls, words: FileVectors, vocab: Vocabulary, max_characters: int) -> "VectorFit":
         """
         Takes the words of a file, and the words of a vocabulary that are in the file as they are or
-        in lower case. Words with the same vector share the probability that it is drawn, in
+        in lower case, by their first `max_characters`, word boundaries included. Words with the
+        same vector share the probability that it is drawn, in
         proportion to their frequency, which is about 1 / the rank in the vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
@@ -115,7 +116,7 @@ class VectorFit(NamedTuple):
         total = torch.zeros(len(ranks)).double().index_add(0, rows, share)
         probability = share / total[rows] * (rows + _RANK_OFFSET).double() ** _RANK_POWER
         cumulative = (probability / probability.sum()).cumsum(0)
-        char_ids = batch_char_ids([list(forms)])[0]
+        char_ids = batch_char_ids([list(forms)], max_characters)[0]
         return cls(char_ids, _SCALE * words.vectors, rows, cumulative)
 
     def loss(self, cnn: CharCnn, num_words: int) -> torch.Tensor:
@@ -204,7 +205,7 @@ class VectorStart(TrainerCallback):
         words = read_word_vectors(self.pretrained_file, _MAX_WORDS)
         words = words.standardized(model.bilm.options.projection_dim)
         cnn = None if model.bilm.options.num_words else model.bilm.char_cnn
-        fit = VectorFit.of(words, model.vocab)
+        fit = VectorFit.of(words, model.vocab, model.bilm.options.max_characters)
         if not recovered and self.num_batches > 0:
             if is_primary:
                 if cnn is not None:

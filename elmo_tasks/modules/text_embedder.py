@@ -114,7 +114,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         """Returns the layers of each text, shape (batch, num_layers, length, dim)."""
         if self.bilm is None:
             return [None] * len(texts)
-        char_ids = [_char_ids(text) for text in texts]
+        char_ids = [self.bilm.fitted(_char_ids(text)) for text in texts]
         longest = max(ids.size(1) for ids in char_ids)
         padded = [
             torch.nn.functional.pad(ids, (0, 0, 0, longest - ids.size(1))) for ids in char_ids

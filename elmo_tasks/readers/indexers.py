@@ -6,7 +6,10 @@ from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenCharactersIn
 from allennlp.data.token_indexers.token_indexer import IndexedTokenList
 from torch.nn.functional import pad
 
-from elmo_tasks.common.characters import MAX_CHARACTERS, batch_char_ids
+from elmo_tasks.common.characters import MAX_CHARACTERS, batch_char_ids, num_characters
+
+# The name of the number of characters a token among the padding lengths of a batch.
+_CHARACTERS = "elmo_characters"
 
 
 @TokenIndexer.register("elmo_char_ids")
@@ -16,11 +19,12 @@ class CharIdsIndexer(TokenIndexer):
     made. Until then, an indexed text is a list of words. AllenNLP's indexer needs two kilobytes a
     token instead.
 
+    A batch with a word of more than 47 bytes has more than 50 characters a token (see
+    `num_characters`): each biLM of ours takes as many as its options say. For AllenNLP's own
+    `elmo_token_embedder` use `elmo_characters`.
+
     Registered as a `TokenIndexer` with name "elmo_char_ids".
     """
-
-    def __init__(self) -> None:
-        super().__init__()
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
         """Counts nothing: characters need no vocabulary."""
@@ -34,15 +38,20 @@ class CharIdsIndexer(TokenIndexer):
         """Returns the words themselves under `elmo_tokens`."""
         return {"elmo_tokens": [token.ensure_text() for token in tokens]}
 
+    def get_padding_lengths(self, indexed_tokens: dict[str, list[str]]) -> dict[str, int]:
+        """Returns the number of tokens, and the number of characters that each needs."""
+        words = indexed_tokens["elmo_tokens"]
+        return {"elmo_tokens": len(words), _CHARACTERS: num_characters([words])}
+
     def as_padded_tensor_dict(
         self, tokens: dict[str, list[str]], padding_lengths: dict[str, int]
     ) -> dict[str, torch.Tensor]:
-        """Returns char ids of shape (padded length, 50), with zeros at padding."""
-        (char_ids,) = batch_char_ids([tokens["elmo_tokens"]])
-        # A negative padding cuts the text.
-        return {
-            "elmo_tokens": pad(char_ids, (0, 0, 0, padding_lengths["elmo_tokens"] - len(char_ids)))
-        }
+        """Returns char ids of shape (padded length, characters), with zeros at padding."""
+        words, length = tokens["elmo_tokens"], padding_lengths["elmo_tokens"]
+        (char_ids,) = batch_char_ids(
+            [words[:length]], padding_lengths.get(_CHARACTERS, MAX_CHARACTERS)
+        )
+        return {"elmo_tokens": pad(char_ids, (0, 0, 0, length - len(char_ids)))}
 
 
 class BoundedCharactersIndexer(TokenCharactersIndexer):

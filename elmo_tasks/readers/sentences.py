@@ -8,13 +8,12 @@ from typing import Any
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import TextField
-from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.files import written
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
-from elmo_tasks.readers.indexers import WordIdIndexer
+from elmo_tasks.readers.indexers import CharIdsIndexer, WordIdIndexer
 from elmo_tasks.readers.text_reader import PassageField, TextReader, sentences_of
 
 
@@ -49,7 +48,7 @@ class SentencesReader(TextReader):
         **kwargs,
     ) -> None:
         super().__init__(
-            token_indexers or {"elmo": ELMoTokenCharactersIndexer(), "tokens": WordIdIndexer()},
+            token_indexers or {"elmo": CharIdsIndexer(), "tokens": WordIdIndexer()},
             **kwargs,
         )
         check_positive("max_tokens", max_tokens)

@@ -8,7 +8,14 @@ from allennlp.modules.elmo import batch_to_ids
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elmo_tasks.common.characters import NUM_CHARACTERS, batch_char_ids, word_char_ids
+from elmo_tasks.common.characters import (
+    NUM_CHARACTERS,
+    batch_char_ids,
+    fitted_char_ids,
+    num_characters,
+    word_char_ids,
+)
+from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.bilm_examples import WORDS
 
 words = st.one_of(st.sampled_from(WORDS), st.text(max_size=60))
@@ -55,3 +62,24 @@ def test_the_tokens_of_a_sentence_may_be_an_array() -> None:
     arrays: Any = [numpy.array(words) for words in sentences]
 
     assert torch.equal(batch_char_ids(arrays), batch_to_ids(sentences))
+
+
+@given(sentences=st.lists(st.lists(words, max_size=4), max_size=3), most=st.integers(3, 256))
+def test_char_ids_of_whole_words_are_cut_to_any_number(sentences: Any, most: int) -> None:
+    whole = batch_char_ids(sentences, num_characters(sentences))
+
+    assert torch.equal(fitted_char_ids(whole, most), batch_char_ids(sentences, most))
+    longest = max((len(word.encode()) for words in sentences for word in words), default=0)
+    assert whole.size(2) == (50 if longest < 48 else min(longest + 3, 256))
+
+
+@given(sentences=sentences, width=st.integers(3, 60), most=st.integers(3, 80))
+def test_char_ids_that_may_lack_a_byte_are_refused(sentences: Any, width: int, most: int) -> None:
+    longest = max(len(word.encode()) for words in sentences for word in words if word != "<S>")
+    char_ids = batch_char_ids(sentences, width)
+
+    if width < most and longest + 2 >= width:
+        with pytest.raises(ConfigurationError, match="in which longer words are cut"):
+            fitted_char_ids(char_ids, most)
+    else:
+        assert torch.equal(fitted_char_ids(char_ids, most), batch_char_ids(sentences, most))

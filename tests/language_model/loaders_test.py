@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.bilm import make_bilm
+from elmo_tasks.common.characters import fitted_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.corpus_loader import CorpusLoader, SentenceTensors
 from elmo_tasks.language_model.model import ElmoLanguageModel
@@ -186,7 +187,10 @@ def test_tensors_are_those_of_a_readers_indexers(batches: list[list[list[str]]])
     tensors = SentenceTensors(VOCAB)
 
     for batch in batches:
-        torch.testing.assert_close(tensors(batch), indexed(batch), rtol=0, atol=0)
+        found = tensors(batch)
+        # Long words are whole, until a biLM reads them.
+        found["elmo"]["elmo_tokens"] = fitted_char_ids(found["elmo"]["elmo_tokens"], 50)
+        torch.testing.assert_close(found, indexed(batch), rtol=0, atol=0)
 
 
 def test_windows_have_the_characters_of_what_is_read_and_the_ids_of_what_is_predicted() -> None:

@@ -60,7 +60,7 @@ def test_the_character_cnn_learns_to_give_the_vectors_also_of_capitalized_words(
     bilm, given = make_bilm(OPTIONS, requires_grad=True), words(4).standardized(6)
     before = explained(bilm, WORDS, given.vectors)
 
-    fit_characters(bilm.char_cnn, VectorFit.of(given, vocabulary()), 150)
+    fit_characters(bilm.char_cnn, VectorFit.of(given, vocabulary(), 50), 150)
 
     assert before < 0.2
     assert explained(bilm, WORDS, given.vectors) > 0.9
@@ -70,7 +70,7 @@ def test_the_character_cnn_learns_to_give_the_vectors_also_of_capitalized_words(
 
 def test_the_loss_is_one_for_vectors_of_zeros_and_zero_for_the_vectors_themselves() -> None:
     given = words(4).standardized(6)
-    fit = VectorFit.of(given, vocabulary())
+    fit = VectorFit.of(given, vocabulary(), 50)
     by_id = {tuple(ids.tolist()): row for ids, row in zip(fit.char_ids, fit.rows)}
 
     def itself(char_ids: torch.Tensor) -> torch.Tensor:
@@ -89,7 +89,7 @@ def test_the_loss_is_one_for_vectors_of_zeros_and_zero_for_the_vectors_themselve
 
 
 def test_forms_of_a_word_share_its_probability_and_frequent_words_are_drawn_more_often() -> None:
-    fit = VectorFit.of(words(4), vocabulary())
+    fit = VectorFit.of(words(4), vocabulary(), 50)
 
     probability = torch.diff(fit.cumulative, prepend=torch.zeros(1).double())
     by_row = torch.zeros(len(WORDS)).double().index_add(0, fit.rows, probability)

@@ -15,6 +15,7 @@ from allennlp.data.token_indexers import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmo_tasks.common.characters import fitted_char_ids
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.text_reader import TextReader
 
@@ -28,8 +29,11 @@ def char_ids(indexer: TokenIndexer) -> torch.Tensor:
     return batch.as_tensor_dict()["tokens"]["elmo"]["elmo_tokens"]
 
 
-def test_char_ids_of_a_batch_are_those_of_allennlps_indexer() -> None:
-    assert torch.equal(char_ids(CharIdsIndexer()), char_ids(ELMoTokenCharactersIndexer()))
+def test_char_ids_of_a_batch_are_those_of_allennlps_indexer_with_long_words_whole() -> None:
+    found = char_ids(CharIdsIndexer())
+
+    assert found.shape == (3, 6, 63)
+    assert torch.equal(fitted_char_ids(found, 50), char_ids(ELMoTokenCharactersIndexer()))
 
 
 def test_empty_text_has_padding_only() -> None:

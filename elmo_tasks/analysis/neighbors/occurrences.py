@@ -122,7 +122,7 @@ def similar_words(
     this layer a word has the same vector in all contexts.
     """
     others = [other for other in words if other != word]
-    char_ids = batch_char_ids([[word, *others]])[0]
+    char_ids = batch_char_ids([[word, *others]], bilm.options.max_characters)[0]
     with torch.no_grad():
         x = normalize(bilm.token_layer(char_ids.to(bilm.like.device)).cpu())
     return _nearest(others, x[1:], x[0], num_words)

@@ -1,5 +1,6 @@
 from typing import Any, NamedTuple
 
+from elmo_tasks.common.characters import MAX_CHARACTERS, MOST_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
 
 STATES = ("reset", "snapshot", "carry")
@@ -162,7 +163,7 @@ def _filters(options: dict[str, Any]) -> tuple[tuple[int, int], ...]:
 def _of_words(options: dict[str, Any]) -> dict[str, Any]:
     num_words = _value(options, "n_tokens_vocab", most=MAX_WORDS)
     nothing = {"filters": (), "activation": "", "char_dim": 0, "num_highway": 0}
-    return {**nothing, "max_characters": 50, "num_words": num_words}
+    return {**nothing, "max_characters": MAX_CHARACTERS, "num_words": num_words}
 
 
 def _of_characters(options: dict[str, Any]) -> dict[str, Any]:
@@ -171,7 +172,9 @@ def _of_characters(options: dict[str, Any]) -> dict[str, Any]:
         activation in ("relu", "tanh"),
         f"char_cnn.activation must be relu or tanh, but is {activation!r:.80}",
     )
-    characters = _value(options, "char_cnn.max_characters_per_token", int, 50, most=256)
+    characters = _value(
+        options, "char_cnn.max_characters_per_token", int, MAX_CHARACTERS, most=MOST_CHARACTERS
+    )
     filters = _filters(options)
     widest = max(width for width, _ in filters)
     _check(
