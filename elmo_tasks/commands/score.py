@@ -64,8 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=partial(whole_number, 0),
         default=0,
         metavar="N",
-        help="let each direction first read the N sentences before a sentence; an empty line "
-        "ends a document (default: 0). The biLM then runs N + 1 times",
+        help="let each direction first read the N sentences before a sentence, up to an empty "
+        "line; with --split also up to the beginning of the row or file (default: 0). The biLM "
+        "then runs N + 1 times",
     )
     add(
         "--bilm",
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> None:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
         settings = ScoreSettings(args.context, _cut(args), args.sums)
         with nullcontext() if args.output is None else atomic_write(args.output) as aside:
-            total = _score(corpus, model, settings, args.processes, aside)
+            total = _score(corpus, model, settings, args.processes, aside, args.split)
     name = "-" if args.input_file == ["-"] else corpus
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
@@ -114,8 +115,12 @@ def _score(
     settings: "ScoreSettings",
     num_processes: int,
     output: "Path | None",
+    is_split: bool,
 ) -> "Perplexity":
-    """Writes the scores to a file or the standard output, and shows the progress."""
+    """
+    Writes the scores to a file or the standard output, and shows the progress. `is_split` says that
+    the corpus cuts lines into sentences.
+    """
     from tqdm import tqdm
 
     from elmo_tasks.common.worker_processes import in_processes
@@ -123,16 +128,17 @@ def _score(
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
     total = Perplexity()
-    sentences = map(str.split, corpus)
     engine: Engine = partial(in_processes, num_processes) if num_processes > 1 else map
-    scores = scores_of(model, sentences, settings, engine)
+    scores = scores_of(model, corpus.documents(), settings, engine)
     with (
         nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
         # A short text needs no bar.
         tqdm(unit=" tokens", desc="scoring", delay=3) as progress,
     ):
         file.write(settings.header())
-        for index, score in enumerate(scores):
+        # With --split, only the ends of documents have no tokens.
+        sentences = (score for score in scores if score.tokens or not is_split)
+        for index, score in enumerate(sentences):
             file.write(settings.lines(index, score))
             total.add(score)
             progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)

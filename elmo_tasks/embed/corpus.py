@@ -59,17 +59,39 @@ class Corpus:
         `ConfigurationError`: There is no line, a file has no such column, or a file has CoNLL's
             columns (one token a line).
         """
+        return (sentence for sentence in self._read() if sentence is not None)
+
+    def documents(self) -> Iterator[list[str]]:
+        """
+        Yields the tokens of each line. With `split`, yields those of each sentence that has tokens,
+        and an empty list where a document ends: at an empty line, and after each row and file.
+        Raises what iteration raises.
+        """
+        if self._split is None:
+            yield from map(str.split, self)
+            return
+        for sentence in self._read():
+            tokens = [] if sentence is None else sentence.split()
+            if tokens or sentence is None:
+                yield tokens
+
+    def _read(self) -> Iterator[str | None]:
+        """Yields the lines or their sentences, and `None` where a document ends."""
         sizes = list(map(_size, self.files))
         total, before = max(1, sum(sizes)), 0
         is_empty = True
         for file, size in zip(self.files, sizes):
             with opened(file) as raw:
+                is_row = kind_of(file) != "text"
                 for line in self._lines(file, raw):
                     self.share_read = (before + min(size, raw.tell())) / total
                     for sentence in [line] if self._split is None else self._split(line):
                         is_empty = False
                         yield sentence
+                    if is_row or not line:
+                        yield None
             before += size
+            yield None
         self.share_read = 1.0
         if is_empty:
             raise ConfigurationError(f"{self} is empty: it has no line")

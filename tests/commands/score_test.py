@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,65 @@ def test_processes_have_the_context_of_their_sentences(
     for one, other in zip(found, alone, strict=True):
         assert one["token"] == other["token"]
         assert float(one["backward"]) == pytest.approx(float(other["backward"]), abs=1e-3)
+
+
+DOCUMENTS = [
+    "The dog saw a cat. A cat barks.",
+    "The old dog sleeps. It is gone.",
+    "A house is old.",
+]
+
+
+@pytest.mark.parametrize("kind", ["empty lines", "rows", "JSON lines", "files"])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.fork)])
+def test_no_context_reaches_over_the_end_of_a_document(
+    score: Run, tmp_path: Path, model: LanguageModel, kind: str, processes: int
+) -> None:
+    text = tmp_path / "text.txt"
+    paths = [text]
+    if kind == "rows":
+        paths = [text.with_suffix(".csv")]
+        paths[0].write_text("text\n" + "".join(f'"{line}"\n' for line in DOCUMENTS))
+    elif kind == "JSON lines":
+        paths = [text.with_suffix(".jsonl")]
+        paths[0].write_text("".join(json.dumps({"text": line}) + "\n" for line in DOCUMENTS))
+    elif kind == "files":
+        paths = [tmp_path / f"{index}.txt" for index in range(3)]
+        for path, line in zip(paths, DOCUMENTS):
+            path.write_text(line)
+    else:
+        # A document may have several lines.
+        text.write_text("\n\n \n".join(DOCUMENTS).replace(". A cat", ".\nA cat") + "\n")
+    options = ["--split", "--sums", "--context", 3, "--processes", processes]
+
+    rows = rows_of(score(*paths, *options)[0])
+
+    expected = [
+        found
+        for document in DOCUMENTS
+        for found in model.iterate(document.replace(".", " .\n").splitlines(), context=3)
+    ]
+    assert [row["sentence"] for row in rows] == ["0", "1", "2", "3", "4"]
+    for row, found in zip(rows, expected, strict=True):
+        assert float(row["forward_bits"]) == bits(found.forward_sum)
+        assert float(row["backward_bits"]) == bits(found.backward_sum)
+
+
+def test_pandas_reads_all_tokens_as_the_page_says(
+    score: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    tokens = ["NA", "null", "None", "nan", "N/A", '"', "1e5", "#N/A", "the", "n/a", "<NA>"]
+    (tmp_path / "text.txt").write_text(" ".join(tokens) + "\n")
+    score(tmp_path / "text.txt", "--output", tmp_path / "scores.tsv")
+    page = Path(__file__).parents[2] / "docs" / "language_model.md"
+    call = re.search(r"`(pandas\.read_csv\([^)]+\))`", page.read_text(encoding="utf-8"))
+    assert call is not None
+    monkeypatch.chdir(tmp_path)
+
+    table = eval(call[1], {"pandas": pandas})
+
+    assert table["token"].tolist() == tokens
 
 
 def test_a_word_with_punctuation_has_one_number(
