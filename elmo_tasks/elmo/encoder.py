@@ -71,7 +71,9 @@ class ElmoEncoder:
         as_numpy: bool = False,
     ) -> None:
         self.layers = SentenceLayers(bilm, batch_tokens)
-        self.mix = (copy.deepcopy(mix) if mix else ElmoMix(bilm.num_layers)).cpu().eval()
+        own = copy.deepcopy(mix) if mix else ElmoMix(bilm.num_layers)
+        # NumPy has no bfloat16, so vectors have at least float32.
+        self.mix = own.to("cpu", torch.promote_types(own.gamma.dtype, torch.float32)).eval()
         if self.mix.layer_norm is not None:
             self.mix.layer_norm = "sentence"
         self.tokenizer = tokenizer

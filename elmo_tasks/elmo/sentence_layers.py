@@ -66,7 +66,7 @@ class SentenceLayers:
             for batch in batches_by_length(lengths, self.batch_tokens, MIN_SENTENCES):
                 with operator_threads(1):
                     char_ids = batch_char_ids([window[index] for index in batch], max_characters)
-                computed = self.bilm(char_ids.to(self.bilm.like.device)).layers
+                computed = self.bilm(char_ids.to(self.bilm.like.device)).layers.to(self._dtype)
                 for index, row in zip(batch, computed.cpu()):
                     layers[index] = row[:, : len(window[index])]
                 if progress is not None:
@@ -75,7 +75,13 @@ class SentenceLayers:
 
     def no_layers(self) -> torch.Tensor:
         """Returns the layers of a sentence without tokens."""
-        return torch.zeros(self.bilm.num_layers, 0, self.bilm.get_output_dim())
+        shape = self.bilm.num_layers, 0, self.bilm.get_output_dim()
+        return torch.zeros(shape, dtype=self._dtype)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        """The dtype of layers: that of the biLM, but float32 for one in half precision."""
+        return torch.promote_types(self.bilm.like.dtype, torch.float32)
 
 
 def windows(

@@ -98,6 +98,8 @@ class AntecedentScorer(torch.nn.Module):
         of_mention, of_antecedent, of_both, of_features = first.weight.split(self._widths, dim=1)
         # A slice of columns is not contiguous, which makes products slower.
         of_both = of_both.contiguous()
+        # Autocast does not cast what our own functions take.
+        g = mentions.g.to(of_both.dtype)
         # Shapes: (mentions, hidden width)
         by_mention = mentions.g @ of_mention.t() + first.bias
         by_antecedent = mentions.g @ of_antecedent.t()
@@ -113,7 +115,8 @@ class AntecedentScorer(torch.nn.Module):
             same = mentions.speakers[rows].unsqueeze(1) == mentions.speakers[columns]
             features = same * (len(_DISTANCES) + 1) + torch.bucketize(distances, limits, right=True)
             # Shape: (rows, columns, hidden width)
-            hidden = PairProducts.apply(mentions.g[rows], mentions.g[columns], of_both)
+            with torch.autocast(g.device.type, enabled=False):
+                hidden = PairProducts.apply(g[rows], g[columns], of_both)
             hidden = hidden + by_mention[rows].unsqueeze(1) + by_antecedent[columns]
             hidden = hidden + torch.nn.functional.embedding(features, by_features)
             scores = self.pair_scores(self._rest(hidden)).squeeze(-1)

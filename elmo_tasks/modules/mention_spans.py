@@ -93,6 +93,6 @@ class SpanRepresentation(torch.nn.Module):
         scores = self.head_scores(h).squeeze(1)[words]
         weights = masked_softmax(scores, inside, memory_efficient=True)
         # Unlike `x[words]`, this makes no tensor of shape (spans, max_width, x_dim).
-        heads = embedding_bag(words, x, mode="sum", per_sample_weights=weights)
+        heads = embedding_bag(words, x, mode="sum", per_sample_weights=weights.to(x.dtype))
         widths = self.dropout(self.width_embedding(last - first))
         return torch.cat([h[first], h[last], widths, heads], dim=1)

@@ -50,10 +50,12 @@ class PackedEncoder(Seq2SeqEncoder):
                 getattr(self._module, f"{name}_l0{suffix}")
                 for name in ("weight_ih", "bias_ih", "weight_hh", "bias_hh")
             )
-            gates = trained_product(x, input_weight, input_bias)
+            gates = trained_product(x, input_weight, input_bias).to(weight.dtype)
             if suffix:
                 gates = gates.index_select(0, mirror)
-            h = self.recurrence.apply(gates, weight, bias, Steps(packing.batch_sizes))
+            # Half precision is too coarse for the states, because they add up over all steps.
+            with torch.autocast(gates.device.type, enabled=False):
+                h = self.recurrence.apply(gates, weight, bias, Steps(packing.batch_sizes))
             both.append(h.index_select(0, mirror) if suffix else h)
         # Shape: (tokens, 2 * hidden_size)
         h = torch.cat(both, dim=-1)
