@@ -26,6 +26,9 @@ class CharIdsIndexer(TokenIndexer):
     Registered as a `TokenIndexer` with name "elmo_char_ids".
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
         """Counts nothing: characters need no vocabulary."""
 
