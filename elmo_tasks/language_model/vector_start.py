@@ -6,13 +6,13 @@ import numpy
 import torch
 from allennlp.common import Tqdm
 from allennlp.data import Vocabulary
-from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 from allennlp.training import TrainerCallback
 
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import broadcast
+from elmo_tasks.common.vector_files import read_vectors
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
@@ -53,23 +53,11 @@ class FileVectors(NamedTuple):
 
 
 def read_word_vectors(path: str, max_words: int) -> FileVectors:
-    """Reads at most `max_words` words and their vectors. Skips lines not as wide as the first."""
-    words: dict[str, numpy.ndarray] = {}
-    dim = None
-    with EmbeddingsTextFile(path) as lines:
-        for line in Tqdm.tqdm(lines, desc=f"reading {path}"):
-            word, _, numbers = line.partition(" ")
-            fields = numbers.split()
-            dim = dim or len(fields)
-            if len(fields) == dim:
-                words[word] = numpy.array(fields, dtype=numpy.float32)
-            if len(words) == max_words:
-                break
-    if len(words) < 2 or not dim:
-        raise ConfigurationError(
-            f"{path} has no word vectors: expected a word and its numbers on each line"
-        )
-    return FileVectors(list(words), torch.from_numpy(numpy.stack(list(words.values()))))
+    """Reads at most `max_words` words and their vectors (see `read_vectors`)."""
+    vectors = read_vectors(path, max_words=max_words)
+    if len(vectors) < 2:
+        raise ConfigurationError(f"{path} has {len(vectors)} word vectors; two or more are needed")
+    return FileVectors(list(vectors), torch.from_numpy(numpy.stack(list(vectors.values()))))
 
 
 class VectorFit(NamedTuple):
@@ -171,8 +159,7 @@ class VectorStart(TrainerCallback):
     # Parameters
 
     pretrained_file: A file with a word and its numbers on each line, the most frequent words first,
-        like GloVe's, in any form that AllenNLP's `EmbeddingsTextFile` opens. Its first 200,000
-        words are read.
+        like GloVe's (see `read_vectors`). Its first 200,000 words are read.
     num_batches (default `3000`): Number of batches of 512 words that the character CNN learns from
         at the start. With 0, for a biLM that is trained already, CNN and softmax begin as they are.
     weight (default `1.0`): The weight of the vectors' mean squared error in the loss of each later

@@ -2,12 +2,11 @@ from collections.abc import Iterable
 
 import numpy
 import torch
-from allennlp.common import Tqdm
 from allennlp.data import Vocabulary
 from allennlp.modules.token_embedders import TokenEmbedder
-from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.vector_files import read_vectors
 
 
 @TokenEmbedder.register("elmo_word_vectors")
@@ -22,8 +21,8 @@ class WordVectors(TokenEmbedder):
     # Parameters
 
     embedding_dim: Width of the vectors.
-    pretrained_file: A file with a word and its numbers on each line, like GloVe's, in any form that
-        AllenNLP's `EmbeddingsTextFile` opens. A model from an archive needs no file.
+    pretrained_file: A file with a word and its numbers on each line, like GloVe's (see
+        `read_vectors`). A model from an archive needs no file.
     vocab_namespace (default `'tokens'`)
     """
 
@@ -89,17 +88,10 @@ def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str,
     if path is None:
         return {}
     wanted = {form for word in words for form in (word, word.lower())}
-    vectors = {}
-    with EmbeddingsTextFile(path) as lines:
-        for line in Tqdm.tqdm(lines, desc=f"reading {path}"):
-            word, _, numbers = line.partition(" ")
-            fields = numbers.split()
-            # Some words of GloVe 840B contain a space. Lines with too many fields are skipped.
-            if word in wanted and len(fields) == dim:
-                vectors[word] = numpy.array(fields, dtype=numpy.float32)
+    vectors = read_vectors(path, dim, wanted)
     if not vectors:
         raise ConfigurationError(
-            f"{path} has no vector of {dim} numbers for any word of the vocabulary; "
-            "set embedding_dim to the width of the vectors in the file"
+            f"{path} has no vector for any word of the vocabulary: expected a word and its "
+            "numbers on each line, with the words of the same language"
         )
     return vectors

@@ -113,6 +113,11 @@ class ElmoTrainer(GradientDescentTrainer):
         for loader in (kwargs.get("data_loader"), kwargs.get("validation_data_loader")):
             if isinstance(loader, SharedDataLoader):
                 loader.share()
+        if getattr(kwargs.get("data_loader"), "num_workers", 0) > 1:
+            logger.warning(
+                "with several num_workers the order of the batches depends on their speed: two "
+                "trainings of one seed differ, and a recovered one from one that was not killed"
+            )
         return super().from_partial_objects(*args, **kwargs)
 
     def batch_outputs(self, batch: Any, for_training: bool) -> dict[str, torch.Tensor]:
@@ -190,6 +195,9 @@ class ElmoTrainer(GradientDescentTrainer):
         # Validation must not draw random numbers: a recovered training skips the validation of
         # finished epochs, but its loader must still make the same batches.
         drawn = random.getstate()
+        # With `batches_per_epoch`, AllenNLP's loader would go on where the last validation ended,
+        # which a recovered training does not know.
+        setattr(self._validation_data_loader, "_batch_generator", None)  # noqa: B010
         try:
             return super()._validation_loss(epoch)
         finally:

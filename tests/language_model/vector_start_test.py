@@ -123,7 +123,7 @@ def test_of_wider_vectors_the_principal_components_are_taken() -> None:
     numpy.testing.assert_allclose(similarities, numpy.eye(3), atol=1e-4)
 
 
-def test_lines_of_another_width_are_left_out_and_the_number_of_words_is_bounded(
+def test_words_with_blanks_are_left_out_and_the_number_of_words_is_bounded(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "vectors.txt"
@@ -137,10 +137,13 @@ def test_lines_of_another_width_are_left_out_and_the_number_of_words_is_bounded(
 
 def test_a_file_without_vectors_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
-    path.write_text("sea\nboat\n")
-
-    with pytest.raises(ValueError, match="vectors.txt has no word vectors"):
-        read_word_vectors(str(path), 100)
+    for content, problem in (
+        ("sea\n", ":1: there are 0 numbers"),
+        ("sea 1 2\n", " has 1 word vec"),
+    ):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=f"vectors.txt{problem}"):
+            read_word_vectors(str(path), 100)
 
 
 VECTOR_LOSS = VectorFit.loss

@@ -54,6 +54,7 @@ def kill_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda trainer: None)
 
 
+PARTS = "{ data_loader+: { batch_sampler+: { batch_size: 3 }, batches_per_epoch: 3 } }"
 EACH_BATCH = "{ trainer+: { checkpointer: { type: 'elmo', save_every_num_batches: 1 } } }"
 ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
 WINDOWS = "{ window: { rows: 8, length: 8 } }"
@@ -66,6 +67,8 @@ KILLED: dict[str, tuple[Callable[[Path], dict[str, Any]], int]] = {
     },
     # Each epoch has five documents, a batch each.
     "coreference": (lambda _: tiny("coref", "baseline", EACH_BATCH), 8),
+    # The validation, too, reads a part of its data.
+    "a part of the data in each epoch": (lambda _: sst(PARTS), 5),
     "no checkpoint yet": (lambda _: shrunk("small", OFTEN_SAVED), 2),
     "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, ACCUMULATE), 9),
     # The state that the biLM carries from batch to batch is in the checkpoint.

@@ -4,7 +4,6 @@ import os
 import random
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
 import numpy
@@ -16,6 +15,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
+from elmo_tasks.common.vector_files import read_vectors
 
 # Longer lines are cut into pieces of this many tokens.
 _MAX_TOKENS = 256
@@ -133,23 +133,17 @@ def similar_words_of_file(
 ) -> list[tuple[str, float]]:
     """
     Returns those of the first `max_words` words of a file of word vectors that are nearest to
-    `word`, with their cosines. A word that the file lacks is looked up in lower case. Lines of
-    another width than the first are skipped, as is the header of word2vec.
+    `word`, with their cosines. A word that the file lacks is looked up in lower case.
 
     # Raises
 
     `ConfigurationError`: The file has no vector of the word.
     """
-    found: dict[str, numpy.ndarray] = {}
-    for line in islice(read_lines(path), max_words):
-        other, _, numbers = line.rstrip().partition(" ")
-        vector = numpy.array(numbers.split(), dtype=numpy.float32)
-        if len(vector) > 1 and (not found or len(vector) == len(next(iter(found.values())))):
-            found[other] = vector
+    found = read_vectors(path, max_words=max_words)
     wanted = word if word in found else word.lower()
     if wanted not in found:
         raise ConfigurationError(
-            f"{path} has no vector of {word!r} in its first {max_words:,} lines"
+            f"{path} has no vector of {word!r} in its first {max_words:,} words"
         )
     vectors = dict(zip(found, normalize(torch.from_numpy(numpy.stack(list(found.values()))))))
     centre = vectors.pop(wanted)

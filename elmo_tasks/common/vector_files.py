@@ -1,0 +1,193 @@
+"""Reads text files of word vectors: a word and its numbers on each line, as GloVe's."""
+
+import bz2
+import contextlib
+import logging
+import lzma
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator
+from typing import Any, BinaryIO
+
+import numpy
+from tqdm import tqdm
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.text import listed
+from elmo_tasks.common.text_files import at_line, lines_of
+
+logger = logging.getLogger(__name__)
+
+# The path of a file in an archive, as AllenNLP writes it: `(vectors.zip)#glove.6B.100d.txt`.
+_MEMBER = re.compile(r"\((.*)\)#(.*)")
+
+_EXPECTED = "expected a word and its numbers on each line"
+
+
+def read_vectors(
+    path: str,
+    dim: int | None = None,
+    wanted: Collection[str] | None = None,
+    max_words: int | None = None,
+) -> dict[str, numpy.ndarray]:
+    """
+    Returns the vectors of words in float32, in the order of the file. Of a word that is there twice
+    the first vector counts. Words with a blank, of which GloVe 840B has a few, and empty ones are
+    left out. Both are counted in the log.
+
+    # Parameters
+
+    path: A path or an address of a text file, which may be compressed or in a zip or tar file;
+        `(ARCHIVE)#MEMBER` names one of several members.
+    dim: The number of numbers in a vector; by default that of the header or the first line.
+    wanted: The words that are returned. By default all are.
+    max_words: Only so many words are read.
+
+    # Raises
+
+    `ConfigurationError`: There is no line, or the vectors have another width.
+    `ValueError`, with file and line: A line is cut, or has something that is no finite number.
+    """
+    vectors: dict[str, numpy.ndarray] = {}
+    num_twice = num_blank = 0
+    for number, word, fields in tqdm(_split_lines(path, dim), desc=f"reading {path}"):
+        if word in vectors:
+            num_twice += 1
+            continue
+        is_blank = not word or " " in word
+        num_blank += is_blank
+        if is_blank or wanted is None or word in wanted:
+            with at_line(path, number):
+                vector = _vector(fields)
+            if not is_blank:
+                vectors[word] = vector
+            if len(vectors) == max_words:
+                break
+    left_out = {"again; the first counts": num_twice, "with a blank or none": num_blank}
+    for what, count in left_out.items():
+        if count:
+            logger.warning("%s: left out %d lines of a word %s", path, count, what)
+    return vectors
+
+
+def _vector(fields: list[str]) -> numpy.ndarray:
+    with numpy.errstate(over="ignore"):
+        vector = numpy.array(fields, dtype=numpy.float32)
+    if not numpy.isfinite(vector).all():
+        (index, *_) = numpy.nonzero(~numpy.isfinite(vector))[0]
+        raise ValueError(f"{fields[index]!r:.40} is not a finite number")
+    return vector
+
+
+def _split_lines(path: str, dim: int | None) -> Iterator[tuple[int, str, list[str]]]:
+    """Yields the number of each line that is not blank, its word, and its numbers as text."""
+    is_first, width = True, 0
+    with _opened(path) as raw:
+        for number, line in lines_of(raw, path):
+            # A word may be a space of Unicode, which `split()` would remove.
+            fields = line.replace("\t", " ").rstrip(" ").split(" ")
+            if fields == [""]:
+                continue
+            if is_first:
+                is_first = False
+                header = len(fields) == 2 and all(field.isdecimal() for field in fields)
+                width = int(fields[1]) if header else _width(fields)
+                if dim is not None and width != dim:
+                    raise ConfigurationError(
+                        f"{path}:{number}: the vectors have {width} numbers, not {dim}: set "
+                        "embedding_dim to the width of the vectors in the file"
+                        if width
+                        else f"{path}:{number}: there are no numbers: {_EXPECTED}"
+                    )
+                if header:
+                    continue
+            if len(fields) != width + 1:
+                fields = _without_gaps(fields)
+            with at_line(path, number):
+                if len(fields) <= width or width == 0:
+                    raise ValueError(
+                        f"there are {max(0, len(fields) - 1)} numbers after the word, not "
+                        f"{width or 'one or more'}; the line or the file is cut, or the separator "
+                        "is neither a blank nor a tab"
+                    )
+                if len(fields) > width + 1 and not _is_number(fields[-width]):
+                    raise ValueError(f"{fields[-width]!r:.40} is not a number")
+            yield number, " ".join(fields[:-width]), fields[-width:]
+    if is_first:
+        raise ConfigurationError(f"{path} is empty: {_EXPECTED}")
+
+
+def _without_gaps(fields: list[str]) -> list[str]:
+    """Removes what two blanks in a row leave behind the word."""
+    word, *numbers = fields
+    return [word, *filter(None, numbers)]
+
+
+def _width(fields: list[str]) -> int:
+    """Returns the number of numbers at the end of a line, whose word may be a number, too."""
+    width = 0
+    word, *numbers = _without_gaps(fields)
+    for field in reversed(numbers):
+        if not _is_number(field):
+            break
+        width += 1
+    return width
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    """Opens a file of vectors, or the one file of a zip or tar file, as a stream of bytes."""
+    found = _MEMBER.fullmatch(path)
+    outer, member = found.groups() if found else (path, None)
+    local = local_path(outer)
+    with contextlib.ExitStack() as stack:
+        file: Any
+        if zipfile.is_zipfile(local):
+            archive = stack.enter_context(zipfile.ZipFile(local))
+            names = [each.filename for each in archive.infolist() if not each.is_dir()]
+            file = archive.open(_member(names, member, outer))
+        elif _is_tar(local):
+            tar = stack.enter_context(tarfile.open(local))
+            names = [each.name for each in tar if each.isreg()]
+            file = tar.extractfile(_member(names, member, outer))
+        else:
+            if member is not None:
+                raise ConfigurationError(f"{outer} is neither a zip nor a tar file: {path}")
+            file = stack.enter_context(open(local, "rb"))
+            if file.peek(3)[:3] == b"BZh":
+                file = stack.enter_context(bz2.open(file))
+        yield file
+
+
+def _is_tar(path: str) -> bool:
+    # A compressed file that is cut is refused when its lines are read.
+    with contextlib.suppress(EOFError, OSError, lzma.LZMAError, zlib.error):
+        return tarfile.is_tarfile(path)
+    return False
+
+
+def _member(names: list[str], member: str | None, archive: str) -> str:
+    """Returns the name of the file that is meant, without those that macOS adds."""
+    names = [
+        name
+        for name in names
+        if not (name.startswith("__MACOSX/") or name.rpartition("/")[2].startswith("."))
+    ]
+    chosen = names if member is None else [name for name in names if name == member]
+    if len(chosen) != 1:
+        raise ConfigurationError(
+            f"{archive} has the files {listed(names)}: name one, such as "
+            f"({archive})#{(names or ['vectors.txt'])[0]}"
+        )
+    return chosen[0]
