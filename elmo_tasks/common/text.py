@@ -61,6 +61,8 @@ def parse_json(text: str | bytes) -> Any:
         value = json.loads(text)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text has half of a surrogate pair, such as half an emoji") from None
     except RecursionError:
         raise ValueError("the JSON is nested too deep") from None
     return value

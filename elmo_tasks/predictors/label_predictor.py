@@ -72,13 +72,15 @@ class SnliPredictor(LabelPredictor):
     """
     Predicts whether a premise entails a hypothesis. An input is
     `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
-    An answer also has `premise_tokens` and `hypothesis_tokens`.
+    In a file they may be called `sentence1` and `sentence2`, as in the corpus. An answer also has
+    `premise_tokens` and `hypothesis_tokens`.
 
     Registered as a `Predictor` with name "elmo_snli".
     """
 
     input_names = ("premise", "hypothesis")
     other_names = ()
+    other_texts = {"sentence1": "premise", "sentence2": "hypothesis"}
     token_names = ("premise_tokens", "hypothesis_tokens")
     task = Task(
         "snli",

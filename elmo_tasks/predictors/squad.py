@@ -1,3 +1,5 @@
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -9,6 +11,10 @@ from allennlp.predictors import Predictor
 from elmo_tasks.models.bidaf import Bidaf, best_spans
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
+from elmo_tasks.readers.squad_file import read_squad
+
+# What a line of SQuAD's format has, and an input has not.
+_NESTED = r'"(data|paragraphs|qas)"\s*:'
 
 # The number of spans in an answer.
 _NUM_BEST = 5
@@ -25,6 +31,7 @@ _LIBRARY = (
 class SquadPredictor(TextPredictor):
     """
     Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`.
+    In a file, a passage may be called `context`, and the file may be one of SQuAD.
 
     An answer has `answer` (a slice of the passage), `start` and `end` (the slice's character
     offsets), its `probability`, and `best`: the five most probable spans with these four fields,
@@ -38,6 +45,7 @@ class SquadPredictor(TextPredictor):
     max_tokens = 8192
     input_names = ("passage", "question")
     other_names = ()
+    other_texts = {"context": "passage"}
     task = Task(
         "squad",
         "SQuAD",
@@ -50,6 +58,14 @@ class SquadPredictor(TextPredictor):
         compared="answers",
         explained=True,
     )
+
+    def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
+        if re.search(_NESTED, first_line) is None and first_line.rstrip().endswith("}"):
+            return None
+        return (
+            {"id": each.id, "passage": each.passage, "question": each.question}
+            for each in read_squad(path)
+        )
 
     def readable(self, answer: JsonDict) -> list[str]:
         return [one_line(answer["answer"], answer["probability"])]

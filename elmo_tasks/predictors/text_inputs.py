@@ -39,8 +39,8 @@ def read_inputs(
     """
     Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input:
     the rows of a table, the sentences of a file in columns, or the lines of JSON or plain text (see
-    `kind_of`). Lines of white space are skipped. If the predictor is no `TextPredictor`, its
-    `load_line` reads each line.
+    `kind_of`), or the questions of a file of SQuAD. Lines of white space are skipped. If the
+    predictor is no `TextPredictor`, its `load_line` reads each line.
 
     # Parameters
 
@@ -63,6 +63,11 @@ def read_inputs(
     if first is None:
         return Inputs(name, True, iter(()))
     lines, kind = chain([first], after_first), kind_of(path, first.values["text"])
+    if isinstance(predictor, TextPredictor) and kind == "json" and path != "-":
+        asked = predictor.inputs_of(path, first.values["text"])
+        if asked is not None:
+            numbered = enumerate(asked, start=1)
+            return Inputs(name, True, (Record(path, number, each) for number, each in numbered))
     if not isinstance(predictor, TextPredictor) or kind == "json":
         return Inputs(name, True, _json(lines, predictor))
     if len(predictor.input_names) > 1:
@@ -129,7 +134,7 @@ def _rows(
     """Yields the rows of a table. Rows without a text are left out and counted in the log."""
     empty: list[int] = []
     for row in read_records(path, header=header):
-        columns = _columns_of(row, predictor.input_names, column)
+        columns = _columns_of(row, predictor, column)
         asked = {name: row.values[column] or "" for name, column in columns.items()}
         if not all(str(text).strip() for text in asked.values()):
             empty.append(row.line)
@@ -143,9 +148,13 @@ def _rows(
         logger.warning(message, path, len(empty), empty[0])
 
 
-def _columns_of(row: Record, names: tuple[str, ...], chosen: str | None) -> dict[str, str]:
+def _columns_of(row: Record, predictor: TextPredictor, chosen: str | None) -> dict[str, str]:
     """Returns the column of the table that each text of an input is read from."""
+    names = predictor.input_names
     columns = {name: name for name in names}
+    for other, name in predictor.other_texts.items():
+        if name not in row.values and other in row.values:
+            columns[name] = other
     if len(names) == 1 and (chosen or names[0] not in row.values):
         columns = {names[0]: chosen or "text"}
     elif chosen:

@@ -63,6 +63,9 @@ class TextPredictor(Predictor):
     # Other fields that the predictor reads, in place of the texts or in addition.
     other_names: tuple[str, ...] = ("tokens",)
 
+    # The names that the texts have in the training data of others, and our names.
+    other_texts: dict[str, str] = {}
+
     # What the page and the error reports need to know of the task. `elmo-tasks evaluate` writes an
     # answer for each instance if this is not `None`.
     task: Task | None = None
@@ -78,7 +81,19 @@ class TextPredictor(Predictor):
         asked = parse_json(line)
         if not isinstance(asked, dict):
             raise ValueError("no JSON object")
-        return asked
+        return self.renamed_texts(asked)
+
+    def renamed_texts(self, asked: JsonDict) -> JsonDict:
+        """Returns an input in which the texts have the names that the predictor reads."""
+        ours = {name: new for name, new in self.other_texts.items() if new not in asked}
+        return {ours.get(name, name): value for name, value in asked.items()}
+
+    def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
+        """
+        Returns the inputs of a JSON file in the format of the training data, or `None` if it has an
+        input on each line.
+        """
+        return None
 
     def stream(
         self, inputs: Iterable[JsonDict | Exception], size: int = GROUP
