@@ -35,7 +35,7 @@ LINES: list[tuple[str, str]] = [
     ),
     ("new classify rows.csv --no-header --text 2 --label 3", "rows.jsonnet"),
     ("new tag tags.conllu --column upos", "tags.jsonnet"),
-    ("new tag tags.conllu --column xpos --force", "tags.jsonnet"),
+    ("new tag tags.conllu --column xpos --no-spans --force", "tags.jsonnet"),
     (
         """train sst.json -s run --force --threads 1 -o '{"trainer.num_epochs": 1}' """
         "--file-friendly-logging --node-rank 0",
