@@ -95,7 +95,8 @@ def _join(
             "free; make room and run the same command again: it goes on from here"
         )
     whole = parts[0].with_name(".whole.hdf5")
-    with h5py.File(whole, "w") as file:
+    # Without the order of making, h5py lists the names as 0, 1, 10, 11, ...
+    with h5py.File(whole, "w", track_order=True) as file:
         for part in parts:
             try:
                 read = h5py.File(part, "r")

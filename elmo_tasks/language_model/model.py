@@ -211,4 +211,5 @@ def _words(vocab: Vocabulary) -> list[str]:
     """Returns the vocabulary of a biLM that reads words, in the order of the softmax's classes."""
     _, unknown, *words = vocab.get_index_to_token_vocabulary("tokens").values()
     assert unknown == vocab._oov_token
-    return [UNKNOWN_WORD, *words]
+    # AllenNLP reads the word `@@NEWLINE@@` of a vocabulary's file as a line end.
+    return [UNKNOWN_WORD, *(word.replace("\n", "@@NEWLINE@@") for word in words)]

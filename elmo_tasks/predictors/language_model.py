@@ -56,10 +56,14 @@ class LanguageModelPredictor(TextPredictor):
 
 def softmax_of(model: ElmoLanguageModel) -> Softmax:
     """Returns the softmax of a trained model, for scoring."""
-    # Word 0 is padding, for which the softmax has no class.
+    # Word 0 is padding, for which the softmax has no class. AllenNLP reads the word `@@NEWLINE@@`
+    # of a vocabulary's file as a line end, which no word of a text can be.
     words = model.vocab.get_index_to_token_vocabulary("tokens")
     return Softmax(
-        [words[index] for index in range(1, model.softmax.num_classes + 1)],
+        [
+            words[index].replace("\n", "@@NEWLINE@@")
+            for index in range(1, model.softmax.num_classes + 1)
+        ],
         model.softmax.weight.detach(),
         model.softmax.bias.detach().squeeze(1),
     )

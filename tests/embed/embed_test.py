@@ -143,3 +143,13 @@ def test_a_text_without_words_is_refused(paths: Paths) -> None:
 
     assert "nothing to embed" in refusal("elmo-embed", paths.text, paths.hdf5, "--words", 9, *FILES)
     assert not paths.hdf5.exists()
+
+
+def test_the_datasets_are_in_the_order_of_the_lines(tmp_path: Path, encoder: ElmoEncoder) -> None:
+    text, path = tmp_path / "text.txt", tmp_path / "text.hdf5"
+    text.write_text("".join(f"line {number}\n" for number in range(12)))
+
+    embed(Corpus([text]), path, encoder)
+
+    with h5py.File(path) as file:
+        assert list(file) == [*map(str, range(12)), "sentence_to_index"]

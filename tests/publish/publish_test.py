@@ -20,7 +20,9 @@ from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_publis
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.opening import load_model
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.publish.publish import _write_vocabulary, publish
+from tests.helpers import archives
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, our_command
 from tests.helpers.hub_server import served
@@ -378,3 +380,19 @@ def test_the_models_of_the_package_are_small_and_whole() -> None:
         size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
         assert size <= 12_000_000, name
         assert (Path(path) / "MODEL_CARD.md").exists()
+
+
+def test_a_language_model_whose_text_has_the_escape_of_a_line_end_is_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        archives, "SENTENCES", [*archives.SENTENCES, "a cat @@NEWLINE@@ sleeps ."] * 2
+    )
+    archive = archives.language_model(tmp_path)
+
+    publish(archive, tmp_path / "packed")
+
+    words = (tmp_path / "packed" / "softmax_words.txt").read_text().split("\n")
+    assert "@@NEWLINE@@" in words and "" not in words[:-1]
+    (score,) = LanguageModel.from_pretrained(tmp_path / "packed").score(["a @@NEWLINE@@ ."])
+    assert all(score.known)
