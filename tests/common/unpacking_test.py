@@ -2,15 +2,17 @@ import gzip
 import io
 import os
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from elmo_tasks.common import unpacking
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.unpacking import unpacked
+from elmo_tasks.common.unpacking import temporary_folder, unpacked
 from tests.helpers.archives import member
 
 FILES = {"config.json": b"{}", "weights.th": os.urandom(5000), "vocabulary/tokens.txt": b"a\nb\n"}
@@ -69,7 +71,10 @@ REFUSED: list[tuple[Any, str]] = [
     ([member("zeros", 10**7)], "it unpacks to more than"),
     ([member(f"zeros_{index}", 10**6) for index in range(9)], "it unpacks to more than"),
     ([member(f"empty_{index}") for index in range(100)], "it has more than 90 members"),
-    ([member("a", pax_headers={"comment": "x" * 10**7})], "it unpacks to more than"),
+    ([member("a", pax_headers={"comment": "x" * 10**5})], "it has 1 headers in a row, the last"),
+    ([member("/".join("a" * 129))], "a/a/a... has 257 bytes; at most 255 are allowed"),
+    ([member("config.json/x", 1)], "Not a directory: "),
+    ([member("vocabulary", 1)], "Is a directory: "),
     ([member("a", pax_headers={"path": "../../x"})], "'../../x' would be extracted"),
     ([member("a", pax_headers={"mtime": "1e30"})], "is not unpacked: timestamp"),
 ]
@@ -114,6 +119,68 @@ def test_a_zip_file_stays_in_its_folder_and_within_its_bounds(
         unpacked(zipped(tmp_path / "b.zip", zeros=bytes(2 * 10**7))),
     ):
         pass
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_file_of_another_compression_is_refused_before_it_is_inflated(
+    method: int, tmp_path: Path, temporary: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as file:
+        file.writestr("weights.th", bytes(10**7))
+
+    with (
+        pytest.raises(
+            ConfigurationError, match="'weights.th' is compressed by the method 1[24], not"
+        ),
+        patch.object(zipfile.ZipFile, "open", side_effect=AssertionError),
+        unpacked(tmp_path / "a.zip"),
+    ):
+        pass
+    assert not os.listdir(temporary)
+
+
+def test_a_zip_file_that_has_more_than_it_says_is_inflated_to_what_it_says(tmp_path: Path) -> None:
+    content = bytearray(zipped(tmp_path / "a.zip", zeros=bytes(10**8)).read_bytes())
+    # The size of the last member in the list of members.
+    at = content.rindex(b"PK\x01\x02") + 24
+    assert int.from_bytes(content[at : at + 4], "little") == 10**8
+    content[at : at + 4] = (10).to_bytes(4, "little")
+    (tmp_path / "a.zip").write_bytes(content)
+
+    tracemalloc.start()
+    with pytest.raises(ConfigurationError, match="Bad CRC-32"), unpacked(tmp_path / "a.zip"):
+        pass
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert most < 10**7
+
+
+def test_a_zip_file_with_deep_folders_is_refused(tmp_path: Path, temporary: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", **{"a/" * 1199 + "x": b""})
+
+    with pytest.raises(ConfigurationError, match="has 2,399 bytes"), unpacked(archive):
+        pass
+    assert not os.listdir(temporary)
+
+
+def test_the_folder_is_removed_if_ctrl_c_comes_during_its_removal(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink, calls = os.unlink, []
+
+    def interrupted(*args: Any, **options: Any) -> None:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        unlink(*args, **options)
+
+    monkeypatch.setattr(os, "unlink", interrupted)
+    with pytest.raises(KeyboardInterrupt), temporary_folder() as folder:
+        for index in range(9):
+            (Path(folder) / str(index)).touch()
+
+    assert len(calls) > 9 and not os.listdir(temporary)
 
 
 @pytest.mark.parametrize("pack", [tar, zipped])
