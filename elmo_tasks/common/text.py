@@ -11,14 +11,24 @@ BEGIN_TOKEN, END_TOKEN = "<S>", "</S>"
 # The maximum number of names that a message lists.
 _MOST_LISTED = 12
 
-# Control characters except the tab, and marks that end a line or turn the direction of writing.
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+# Characters that steer a terminal or show a text otherwise than it is: control characters except
+# the tab, marks that end a line or turn the direction of writing, halves of surrogate pairs, and
+# characters without a width. Joiners and variation selectors belong to many scripts and to emoji,
+# and are left between or after such characters.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u061c\u200e\u200f\ud800-\udfff"
+    "\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])"
+    "|(?<![^\x00-\x7f])[\U000e0100-\U000e01ef]"
+    "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
 
 
 def printable(text: str) -> str:
     r"""
-    Returns a line with its control characters escaped (`\x1b`), because a name or label from
-    somebody's file must not steer the terminal.
+    Returns a line with its control and invisible characters escaped (`\x1b`), because a name or
+    label from somebody's file must neither steer the terminal nor look like another one.
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 

@@ -29,6 +29,17 @@ def test_a_list_of_many_names_is_short() -> None:
         ("\x1b[2J", r"\x1b[2J"),
         ("\x9b2J\x7f\r\n", r"\x9b2J\x7f\r\n"),
         ("\u202eevil\u2066\u2028", r"\u202eevil\u2066\u2028"),
+        ("\u200eLOC\u200f\u061c", r"\u200eLOC\u200f\u061c"),
+        ("L\u200bO\u2060C\ufeff", r"L\u200bO\u2060C\ufeff"),
+        ("LOC\U000e0041\U000e007f", r"LOC\U000e0041\U000e007f"),
+        ("L\u200dO\u200cC\u200c", r"L\u200dO\u200cC\u200c"),
+        ("L\U000e0101 \ufe0f\ufe0e\ufe0f", "L\\U000e0101 \ufe0f\\ufe0e\\ufe0f"),
+        ("\udc80", r"\udc80"),
+        # Persian, Hindi, an emoji of three and a Japanese name need theirs.
+        (
+            "می\u200cخواهم क्\u200dष ❤\ufe0f 葛\U000e0100",
+            "می\u200cخواهم क्\u200dष ❤\ufe0f 葛\U000e0100",
+        ),
     ],
 )
 def test_control_characters_are_escaped_and_other_characters_stay(text: str, expected: str) -> None:

@@ -9,6 +9,27 @@
 // Elements with texts of users. The first letter says whether a text runs from right to left.
 const withTexts = ['button', 'input', 'ol', 'p', 'strong', 'td', 'textarea', 'th', 'ul'];
 
+// Characters that turn the direction of writing or have no width, as in `printable` of
+// common/text.py. Joiners and variation selectors are left beside characters that need them.
+const steering = new RegExp(
+  '[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\u061c\\u200e\\u200f\\ud800-\\udfff'
+    + '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u2060-\\u2065\\u206a-\\u206f\\u3164\\ufeff\\uffa0'
+    + '\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e00ff}\\u{e01f0}-\\u{e0fff}]'
+    + '|(?<![^\\x00-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\x00-\\x7f\\u200c\\u200d])'
+    + '|(?<![^\\x00-\\x7f])[\\u{e0100}-\\u{e01ef}]'
+    + '|(?<=[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}])[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]', 'gu');
+
+// A text whose control and invisible characters are escaped, so that no label looks like another.
+function printable(text) {
+  return text.replace(steering, (found) => {
+    const code = found.codePointAt(0);
+    if (code === 0x0d) return '\\r';
+    if (code < 0x100) return `\\x${code.toString(16).padStart(2, '0')}`;
+    const hex = code.toString(16);
+    return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+  });
+}
+
 // Makes an element. Texts are set as text, never as HTML, because they come from users.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -18,7 +39,8 @@ function make(tag, attributes = {}, ...children) {
     else if (name.startsWith('--')) element.style.setProperty(name, value);
     else if (value !== null) element.setAttribute(name, value);
   }
-  element.append(...children);
+  const shown = (child) => (typeof child === 'string' ? printable(child) : child);
+  element.append(...(tag === 'textarea' ? children : children.map(shown)));
   return element;
 }
 
