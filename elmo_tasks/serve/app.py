@@ -1,6 +1,6 @@
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.middleware import OwnPageOnly
 from elmo_tasks.serve.tools import LAYERS, SENSES, WORDS, layer_cosines, senses, word_bits
-from elmo_tasks.serve.worker import Predict, Worker, count_words
+from elmo_tasks.serve.worker import Predict, Stopped, Worker, count_words
 
 STATIC = Path(__file__).parent / "static"
 
@@ -128,7 +128,7 @@ def make_app(
 
         return Route(path, answer, methods=["POST"])
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", page),
             Route("/health", health),
@@ -143,6 +143,8 @@ def make_app(
             Exception: _failed,
         },
     )
+    app.state.worker = answering.worker
+    return app
 
 
 def _each(answer: Any) -> Predict:
@@ -166,6 +168,24 @@ async def _failed(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": reason}, 500)
 
 
+async def _while_connected(request: Request, answering: Coroutine[Any, Any, Any]) -> Any:
+    """Returns an answer, or cancels it and raises `ClientDisconnect` once the client has gone."""
+
+    async def leave() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    answer, leaving = asyncio.create_task(answering), asyncio.create_task(leave())
+    try:
+        await asyncio.wait((answer, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise ClientDisconnect
+        return answer.result()
+    finally:
+        answer.cancel()
+        leaving.cancel()
+
+
 def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
     """Returns what `GET /models` says of a task whose inputs have these fields."""
     shown = ("title", "about", "examples", "drawing", "legend", "explained")
@@ -177,20 +197,22 @@ class Answering:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._worker = Worker(limits.max_requests)
+        self.worker = Worker(limits.max_requests)
 
     async def __call__(self, request: Request, predict: Predict) -> Response:
         """Returns the response to a request with one input in JSON, or with a list of inputs."""
         inputs = self._inputs(await self._body(request))
         several = inputs if isinstance(inputs, list) else [inputs]
         try:
-            answers = await self._worker.answer(predict, several)
+            answers = await _while_connected(request, self.worker.answer(predict, several))
             return JSONResponse(answers if several is inputs else answers[0])
         except ValueError as error:
             raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
         except asyncio.QueueFull as error:
             reason = "the server has too many requests to answer already; try again"
             raise HTTPException(503, reason, {"retry-after": "1"}) from error
+        except Stopped as error:
+            raise HTTPException(503, "the server stops", {"connection": "close"}) from error
 
     def _inputs(self, body: bytes) -> Any:
         """Returns the JSON of a body, which may have at most `max_words` words."""

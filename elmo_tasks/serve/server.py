@@ -1,11 +1,16 @@
+import asyncio
 import ipaddress
 import socket
+from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.serve.app import Limits
+
+# The seconds that a stopping server has to answer the requests that it computes, and all others.
+_COMPUTED, _ALL = 2, 3
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -40,10 +45,19 @@ def is_loopback(listening: socket.socket) -> bool:
     return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def make_server(app: ASGIApp, limits: Limits = Limits()) -> uvicorn.Server:
+class _Server(uvicorn.Server):
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        app: Any = self.config.app
+        stopping = asyncio.create_task(app.state.worker.stop(_COMPUTED))
+        await super().shutdown(sockets)
+        await stopping
+
+
+def make_server(app: Starlette, limits: Limits = Limits()) -> uvicorn.Server:
     """
-    Makes the server of an application. Its `run(sockets=[...])` runs until SIGINT or SIGTERM,
-    answers what it can, and then raises the signal again.
+    Makes the server of an application of `make_app`. Its `run(sockets=[...])` runs until SIGINT or
+    SIGTERM, refuses the requests that wait, answers those that it computes if this takes no longer
+    than two seconds, and then raises the signal again.
     """
     config = uvicorn.Config(
         app,
@@ -56,7 +70,6 @@ def make_server(app: ASGIApp, limits: Limits = Limits()) -> uvicorn.Server:
         server_header=False,
         # uvicorn refuses connections above this number, which includes idle ones.
         limit_concurrency=2 * limits.max_requests,
-        # The seconds that a stopping server has to answer the requests that it already has.
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=_ALL,
     )
-    return uvicorn.Server(config)
+    return _Server(config)

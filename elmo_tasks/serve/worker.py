@@ -26,6 +26,10 @@ _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U000
 _WORD = re.compile(rf"(?:[^\W_{_ALONE}][{_SIGNS}]*)+|[{_ALONE}]|[^\w\s]|_")
 
 
+class Stopped(Exception):
+    """Raised for an input that waits while the server stops."""
+
+
 class _Waiting(NamedTuple):
     predict: Predict
     input: Any
@@ -36,7 +40,8 @@ class _Waiting(NamedTuple):
 class Worker:
     """
     One thread that computes for all models, because all models share the cores. At most
-    `max_requests` requests wait for answers. The waiting inputs of one model make the next batch.
+    `max_requests` requests wait for answers. The waiting inputs of one model make the next batch;
+    those of a cancelled request are left out.
     """
 
     def __init__(self, max_requests: int) -> None:
@@ -44,6 +49,8 @@ class Worker:
         self._num_requests = 0
         self._thread = ThreadPoolExecutor(1, "model")
         self._waiting: list[_Waiting] = []
+        self._computed: list[_Waiting] = []
+        self._is_stopped = False
         self._task: asyncio.Task | None = None
 
     async def answer(self, predict: Predict, inputs: list[Any]) -> list[Any]:
@@ -53,8 +60,11 @@ class Worker:
         # Raises
 
         `asyncio.QueueFull`: Too many requests wait already.
+        `Stopped`: The worker was stopped.
         `ValueError`: The predictor refuses an input. The message says which one of several.
         """
+        if self._is_stopped:
+            raise Stopped
         if self._num_requests >= self._max_requests:
             raise asyncio.QueueFull
         loop = asyncio.get_running_loop()
@@ -77,10 +87,31 @@ class Worker:
                 raise each
         return found
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether the thread computes."""
+        return bool(self._computed)
+
+    async def stop(self, seconds: float) -> None:
+        """
+        Refuses the inputs that wait, and all that come, with `Stopped`. Gives the batch that is
+        computed some seconds, before its inputs are refused, too.
+        """
+        self._is_stopped = True
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            _set(each.answer, Stopped())
+        computed = [each.answer for each in self._computed]
+        if computed:
+            await asyncio.wait(computed, timeout=seconds)
+        for answer in computed:
+            _set(answer, Stopped())
+
     async def _work(self) -> None:
         try:
             while self._waiting:
-                await self._answer(self._next_batch())
+                if batch := self._next_batch():
+                    await self._answer(batch)
         finally:
             self._task = None
 
@@ -89,7 +120,8 @@ class Worker:
         batch: list[_Waiting] = []
         left: list[_Waiting] = []
         longest = 0
-        for each in self._waiting:
+        # A request whose client has gone is cancelled.
+        for each in [each for each in self._waiting if not each.answer.done()]:
             padded = max(longest, each.num_words) * (len(batch) + 1)
             if batch and (
                 each.predict != batch[0].predict or len(batch) == GROUP or padded > _MAX_WORDS
@@ -103,9 +135,13 @@ class Worker:
 
     async def _answer(self, batch: list[_Waiting]) -> None:
         predict, inputs = batch[0].predict, [each.input for each in batch]
-        answers = await asyncio.get_running_loop().run_in_executor(
-            self._thread, lambda: list(stream(predict, inputs))
-        )
+        self._computed = batch
+        try:
+            answers = await asyncio.get_running_loop().run_in_executor(
+                self._thread, lambda: list(stream(predict, inputs))
+            )
+        finally:
+            self._computed = []
         for each, answer in zip(batch, answers, strict=True):
             _set(each.answer, answer)
 

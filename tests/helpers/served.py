@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from allennlp.models import load_archive
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
 
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.serve.app import Limits, ServedModel, make_app
@@ -29,14 +29,14 @@ def task_models(folder: Path) -> list[ServedModel]:
     return models
 
 
-def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> ASGIApp:
+def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> Starlette:
     return make_app(
         models, ElmoEncoder.from_pretrained("mini").layers, "mini", limits=limits, **settings
     )
 
 
 @contextmanager
-def running(app: ASGIApp, limits: Limits = Limits()) -> Iterator[str]:
+def running(app: Starlette, limits: Limits = Limits()) -> Iterator[str]:
     """Yields the address of a running server, without the slash at its end."""
     with listen("127.0.0.1", 0) as listening:
         server = make_server(app, limits)

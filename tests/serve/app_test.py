@@ -53,6 +53,7 @@ def test_an_answer_and_the_weights_of_words_are_those_of_the_predictor(
         assert list(leaves(matters.json())) == list(leaves(weights))
 
 
+DEEP = 950 * "[" + 950 * "]"
 LONG = json.dumps({"sentence": "word " * 6000})
 VERY_LONG = json.dumps({"sentence": "word " * 100_000})
 
@@ -63,6 +64,8 @@ VERY_LONG = json.dumps({"sentence": "word " * 100_000})
         ("/predict/sts", "{}", 404, "Not Found"),
         ("/health", "{}", 405, "Method Not Allowed"),
         ("/predict/sst", '{"sentence"', 400, "the body is not JSON in UTF-8: Expecting"),
+        ("/predict/sst", DEEP, 422, "expected "),
+        ("/predict/sst", 100_000 * "[", 400, "the body is not JSON in UTF-8: .* too deep"),
         ("/predict/sst", b"\xff", 400, "the body is not JSON in UTF-8: .*decode"),
         ("/predict/sst", '{"words": "a"}', 422, 'expected {"sentence": "raw text"} or .*'),
         ("/predict/sst", '{"sentence": " "}', 422, "there is no word in"),

@@ -104,3 +104,31 @@ def test_too_many_requests_are_refused_and_later_ones_answered(held: tuple[str, 
         "error": "the server has too many requests to answer already; try again"
     }
     assert answered.status_code == 200
+
+
+def test_the_inputs_of_clients_that_have_gone_are_not_computed(held: tuple[str, Held]) -> None:
+    address, model = held
+    first, gone, last = (raw(address) for _ in range(3))
+    first.sendall(request("one"))
+    until(lambda: len(model.batches) == 1)
+    gone.sendall(request("two"))
+    last.sendall(request("three"))
+    time.sleep(0.1)
+    gone.close()
+    time.sleep(0.1)
+
+    model.may_answer.set()
+
+    for connection in (first, last):
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+        connection.close()
+    assert model.batches == [[{"sentence": "one"}], [{"sentence": "three"}]]
+
+
+def test_what_is_no_http_is_refused_by_uvicorn_in_plain_text(address: str) -> None:
+    with raw(address) as connection:
+        connection.sendall(b"no HTTP\r\n\r\n")
+
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+
+    assert answer.startswith(b"HTTP/1.1 400 ") and b"Invalid HTTP request received." in answer

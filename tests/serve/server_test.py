@@ -12,9 +12,15 @@ from tests.helpers.served import app_of
 from tests.serve.limits_test import LIMITS, Held, until
 
 
-def test_sigterm_ends_the_server_once_the_requests_in_flight_are_answered(
-    models: list[ServedModel], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("is_long", [False, True])
+def test_sigterm_refuses_what_waits_and_what_takes_longer_than_some_seconds(
+    is_long: bool,
+    models: list[ServedModel],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    monkeypatch.setattr(server, "_COMPUTED", 0.1 if is_long else 5)
+    monkeypatch.setattr(server, "_ALL", 8)
     predictor = models[0].predictor
     model = Held(predictor.predict_batch_json)
     monkeypatch.setattr(predictor, "predict_batch_json", model)
@@ -22,24 +28,32 @@ def test_sigterm_ends_the_server_once_the_requests_in_flight_are_answered(
     url = f"{server.address_of(listening)}predict/sst"
     signals: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+    app = app_of(models[:1], LIMITS)
+    asking = []
 
     def terminate() -> None:
+        asking.append(pool.submit(httpx.post, url, json={"sentence": "a film"}))
         until(lambda: len(model.batches) == 1)
+        asking.append(pool.submit(httpx.post, url, json={"sentence": "a film"}))
+        until(lambda: len(app.state.worker._waiting) == 1)
         os.kill(os.getpid(), signal.SIGTERM)
-        # The server does not listen any more.
-        until(lambda: listening.fileno() == -1)
-        model.may_answer.set()
+        assert asking[1].result().status_code == 503
+        if not is_long:
+            model.may_answer.set()
 
     with ThreadPoolExecutor(3) as pool:
-        asking = [pool.submit(httpx.post, url, json={"sentence": "a film"}) for _ in range(2)]
         terminating = pool.submit(terminate)
-        server.make_server(app_of(models[:1], LIMITS), LIMITS).run(sockets=[listening])
+        server.make_server(app, LIMITS).run(sockets=[listening])
         signal.signal(signal.SIGTERM, before)
         terminating.result()
-        responses = [each.result() for each in asking]
+        computed, waited = (each.result() for each in asking)
+        model.may_answer.set()
 
-    assert [response.status_code for response in responses] == [200, 200]
-    assert "Traceback" not in caplog.text
+    assert waited.json() == {"error": "the server stops"}
+    assert computed.status_code == (503 if is_long else 200)
+    if is_long:
+        assert computed.json() == waited.json()
+    assert "Traceback" not in caplog.text and len(model.batches) == 1
     # uvicorn raises it again, which ends the process.
     assert signals == [signal.SIGTERM]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from elmo_tasks.serve import worker
-from elmo_tasks.serve.worker import Worker, count_words
+from elmo_tasks.serve.worker import Stopped, Worker, count_words
 
 
 class Model:
@@ -91,6 +91,56 @@ def test_the_worker_works_on_after_it_was_idle() -> None:
         return [await works.answer(model, inputs) for inputs in ([1], [], [2])]
 
     assert asyncio.run(ask()) == [[2], [], [4]]
+
+
+def test_inputs_of_a_cancelled_request_are_left_out() -> None:
+    model, works = Model(), Worker(10)
+
+    async def ask() -> list[Any]:
+        model.may_answer.clear()
+        tasks = [asyncio.ensure_future(works.answer(model, [0]))]
+        await asyncio.sleep(0.01)
+        tasks += [asyncio.ensure_future(works.answer(model, [k])) for k in range(1, 4)]
+        await asyncio.sleep(0.01)
+        tasks[1].cancel()
+        tasks[3].cancel()
+        model.may_answer.set()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, gone, second, gone_too = asyncio.run(ask())
+
+    assert (first, second) == ([0], [4])
+    assert isinstance(gone, asyncio.CancelledError) and isinstance(gone_too, asyncio.CancelledError)
+    assert model.batches == [[0], [2]]
+
+
+@pytest.mark.parametrize("seconds", [0.01, 5])
+def test_a_stopped_worker_refuses_what_waits_and_then_what_it_computes(seconds: float) -> None:
+    model, works = Model(), Worker(10)
+
+    async def ask() -> list[Any]:
+        model.may_answer.clear()
+        computed = asyncio.ensure_future(works.answer(model, [1]))
+        await asyncio.sleep(0.01)
+        waiting = asyncio.ensure_future(works.answer(model, [2]))
+        await asyncio.sleep(0.01)
+        assert works.is_busy
+        stopping = asyncio.ensure_future(works.stop(seconds))
+        refused = (await asyncio.gather(waiting, return_exceptions=True))[0]
+        if seconds > 1:
+            model.may_answer.set()
+        found = await asyncio.gather(computed, works.answer(model, [3]), return_exceptions=True)
+        await stopping
+        model.may_answer.set()
+        while works.is_busy:
+            await asyncio.sleep(0.01)
+        return [refused, *found]
+
+    waiting, computed, late = asyncio.run(ask())
+
+    assert isinstance(waiting, Stopped) and isinstance(late, Stopped)
+    assert computed == [2] if seconds > 1 else isinstance(computed, Stopped)
+    assert model.batches == [[1]]
 
 
 @pytest.mark.parametrize(
