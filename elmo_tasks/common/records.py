@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from elmo_tasks.common.class_names import class_names, with_names
 from elmo_tasks.common.columns import is_document, sentence_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import parse_json
@@ -152,12 +153,15 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
     try:
         with pyarrow.parquet.ParquetFile(raw) as file:
             wanted = [column for column in only if column in file.schema_arrow.names]
+            names = class_names(file.schema_arrow.metadata)
             for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted or None):
                 for row in range(len(batch)):
                     number += 1
                     values = {key: batch.column(key)[row] for key in batch.schema.names}
                     with at_line(name, number):
                         found = {key: _plain(value.as_py()) for key, value in values.items()}
+                    for key in names.keys() & found.keys():
+                        found[key] = with_names(found[key], names[key])
                     yield Record(name, number, found)
     except (pyarrow.ArrowException, OSError) as error:
         refuse_damaged(name, number, error)

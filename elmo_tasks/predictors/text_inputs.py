@@ -11,6 +11,7 @@ from elmo_tasks.common.records import TABLES, Record, kind_of, read_records, suf
 from elmo_tasks.common.text import did_you_mean, listed
 from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
 from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.readers.tagged_json import as_input
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,9 @@ def read_inputs(
     kind = kind_of(path)
     if column is None and _has_columns(path, kind, predictor):
         return Inputs(path, False, _columns(path, "columns", predictor))
+    if column is None and kind == "parquet" and _has_tokens(path, predictor):
+        rows = (row._replace(values=as_input(row.values)) for row in read_records(path))
+        return Inputs(path, False, rows)
     if isinstance(predictor, TextPredictor) and kind in TABLES:
         return Inputs(path, False, _rows(path, predictor, column, header))
     name = _STDIN if path == "-" else path
@@ -96,7 +100,15 @@ def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record | Ba
             message = f"expected one JSON object on each line, but got {line[:80]!r} ({error})"
             yield BadLine(record.line, ValueError(message))
         else:
-            yield record._replace(values=asked)
+            is_tagger = isinstance(getattr(predictor, "_dataset_reader", None), TagReader)
+            yield record._replace(values=as_input(asked) if is_tagger else asked)
+
+
+def _has_tokens(path: str, predictor: Predictor) -> bool:
+    """Returns whether the rows of a table have the words of a sentence, for a tagger."""
+    first = next(read_records(path), None)
+    is_tagger = isinstance(predictor._dataset_reader, TagReader)
+    return is_tagger and first is not None and "tokens" in as_input(first.values)
 
 
 def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:

@@ -10,7 +10,7 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.column_layout import is_document, layout_of
-from elmo_tasks.common.columns import CONLLU, HEAD, check_columns, sentence_columns
+from elmo_tasks.common.columns import CONLLU, HEAD, check_columns, sentence_columns, warn_once
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import Record, kind_of, read_records
 from elmo_tasks.common.span_tags import tags_of_types, usual_tags
@@ -24,7 +24,7 @@ from elmo_tasks.readers.entities import (
     write_tags,
 )
 from elmo_tasks.readers.fields import TagsField
-from elmo_tasks.readers.tagged_json import tagged_words
+from elmo_tasks.readers.tagged_json import MisplacedSpan, tagged_words
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
@@ -53,9 +53,10 @@ class TagReader(TextReader):
     Reads sentences with tagged tokens or labelled spans, from
 
     - `.conllu`: CoNLL-U, without the ranges of multiword tokens and without empty nodes;
-    - `.jsonl`, `.json`: an object on each line. It has the list `tokens`, and in the field `column`
-      a tag for each token. Or it has a `text`, and in the field `column` spans in characters with
-      an exclusive end: `{"start": ..., "end": ..., "label": ...}` or `[start, end, label]`;
+    - JSON (an object on each line) and Parquet. An object or row has the list `tokens`, and in the
+      field `column` a tag for each token. Or it has a `text`, and in the field `column` spans in
+      characters with an exclusive end: `{"start": ..., "end": ..., "label": ...}` or `[start, end,
+      label]`, or those of doccano, Prodigy and Label Studio (see `tagged_words`);
     - any other file: columns, such as those of CoNLL-2003 (Tjong Kim Sang and De Meulder 2003), as
       `sentence_columns` reads them.
 
@@ -182,10 +183,7 @@ class TagReader(TextReader):
         """
         kind = self.kind_of(path)
         if kind == "json":
-            for record in read_records(path):
-                with at_line(path, record.line):
-                    words, tags = tagged_words(record.values, self.column, self.tokenizer.tokenize)
-                yield record, TaggedSentence([record.line] * len(words), words, tags)
+            yield from self._of_json(path)
             return
         word = "form" if kind == "conllu" else "word"
         if kind == "columns":
@@ -201,6 +199,32 @@ class TagReader(TextReader):
                     raise ValueError(f"the word {words[tags.index('')]!r:.80} has no tag")
             record = Record(str(path), line, values)
             yield record, TaggedSentence(numbers, words, tags)
+
+    def _of_json(self, path: str | os.PathLike) -> Iterator[tuple[Record, TaggedSentence]]:
+        """
+        Yields the records of JSON or Parquet. Those with a span that no tags can mark are left out
+        and counted in the log.
+        """
+        misplaced: list[tuple[int, MisplacedSpan]] = []
+        is_empty = True
+        for record in read_records(path):
+            with at_line(path, record.line):
+                try:
+                    words, tags = tagged_words(record.values, self.column, self.tokenizer.tokenize)
+                except MisplacedSpan as error:
+                    misplaced.append((record.line, error))
+                    continue
+            is_empty = False
+            yield record, TaggedSentence([record.line] * len(words), words, tags)
+        if misplaced:
+            line, reason = misplaced[0]
+            with at_line(path, line):
+                if is_empty:
+                    raise reason
+            warn_once(
+                f"{path}: left out {len(misplaced):,} texts with spans that tags cannot mark, the "
+                f"first in line {line}: {reason}; mend the spans to keep them"
+            )
 
     def has_columns(self, path: str | os.PathLike, labels: Collection[str]) -> bool:
         """
@@ -233,9 +257,11 @@ class TagReader(TextReader):
 
 
 def tagged_kind(path: str | os.PathLike) -> str:
-    """Returns how a file with tags is read: as `json`, `conllu` or `columns`."""
+    """Returns how a file with tags is read: as `json` (also Parquet), `conllu` or `columns`."""
     kind = kind_of(path)
-    return kind if kind in ("json", "conllu") else "columns"
+    if kind in ("json", "parquet", "xlsx"):
+        return "json"
+    return "conllu" if kind == "conllu" else "columns"
 
 
 def _as_bioul(

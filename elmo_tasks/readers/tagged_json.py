@@ -18,6 +18,9 @@ Tokenize = Callable[[str], list[Token]]
 class MisplacedSpan(ValueError):
     """Raised for a span that no tags can mark: it cuts a word, or overlaps with another one."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+
 
 def tagged_words(
     values: dict[str, Any], column: str, tokenize: Tokenize
@@ -74,12 +77,23 @@ def text_of_record(values: dict[str, Any]) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def words_of_record(values: dict[str, Any]) -> list[str] | None:
-    """Returns the words of a record, if they are in a list, also in one of Prodigy's tokens."""
-    tokens = _given_tokens(values.get("tokens"), str(values.get("text", "")))
-    if tokens is not None:
-        return [token.ensure_text() for token in tokens]
-    return next((values[name] for name in _TOKENS if _are_words(values.get(name))), None)
+def as_input(values: dict[str, Any]) -> dict[str, Any]:
+    """
+    Returns a record as an input of a predictor: its words as the list `tokens`, also those of
+    Prodigy, or the text of a task of Label Studio as `text`.
+    """
+    words = next((values[name] for name in _TOKENS if _are_words(values.get(name))), None)
+    text = text_of_record(values)
+    if words is None and text is not None:
+        try:
+            given = _given_tokens(values.get("tokens"), text)
+        except ValueError:
+            # The text alone is an input.
+            given = None
+        words = [token.ensure_text() for token in given] if given else None
+    if words is not None:
+        return {**values, "tokens": words}
+    return values if text is None or "sentence" in values else {**values, "text": text}
 
 
 def _are_words(value: Any) -> bool:
