@@ -1,29 +1,17 @@
-import codecs
 import glob
-import gzip
-import io
 import logging
-import lzma
 import os
-import shlex
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NoReturn
 
+from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, advice, text_lines
 from elmo_tasks.common.fetch import local_path
 
 logger = logging.getLogger(__name__)
-
-# How to open a compressed file, by its first two bytes. The suffix does not tell, because a fetched
-# file has no suffix in the cache. No text in UTF-8 begins with these bytes.
-_OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
-
-# What a compressed file may raise when it is read; see `refuse_damaged`.
-_DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 # Files at addresses with these protocols are fetched, not streamed (see `local_path`).
 _FETCHED = ("http", "https", "hf")
@@ -68,8 +56,8 @@ def opened(path: str | os.PathLike) -> Iterator[BinaryIO]:
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     Yields the lines of a text file, without line ends and byte order mark. The file is UTF-8, or
-    UTF-16 with a byte order mark, and may be compressed by gzip or xz. Raises `ValueError` with
-    file and line if a line cannot be read.
+    UTF-16 or UTF-32, and may be compressed by gzip or xz. Raises `ValueError` with file and line if
+    a line cannot be read, or the file is no text.
     """
     for _, text in numbered_lines(path):
         yield text
@@ -85,19 +73,21 @@ def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str]
     """Yields the lines of an open file as `numbered_lines` does."""
     number = 0
     try:
-        for number, line in enumerate(_decompressed(raw), start=1):
+        for number, line in enumerate(text_lines(raw, path), start=1):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
                 raise ValueError(
-                    f"{path}:{number}: not UTF-8: {error}; {_convert(path)}"
+                    f"{path}:{number}: not UTF-8: {error}; {advice(path, line)}"
                 ) from error
             text = text.removeprefix("\ufeff") if number == 1 else text
             yield number, text.rstrip("\r\n")
-    except _DECOMPRESSING_ERRORS as error:
+    except DECOMPRESSING_ERRORS as error:
         refuse_damaged(path, number, error)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-16 after line {number}: {error}") from error
+        raise ValueError(
+            f"{path}: not {error.encoding[:6].upper()} after line {number}: {error}"
+        ) from error
 
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
@@ -171,19 +161,3 @@ def _file_system(address: str) -> tuple[Any, str]:
     except (ImportError, ValueError):
         # The package for this protocol is not installed, or there is no such protocol.
         return None, address
-
-
-def _decompressed(raw: BinaryIO) -> Iterable[bytes]:
-    """Returns the lines of a file, after decompression and in UTF-8."""
-    file: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
-    open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2])
-    if open_compressed is not None:
-        file = open_compressed(file, "rb")
-    if file.peek(2)[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return file
-    return (line.encode() for line in io.TextIOWrapper(file, "utf-16", newline="\n"))
-
-
-def _convert(path: str | os.PathLike) -> str:
-    name = shlex.quote(os.fspath(path))
-    return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > NEW"

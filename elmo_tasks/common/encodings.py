@@ -1,0 +1,120 @@
+"""From the bytes of a file to the bytes of its lines in UTF-8; the first bytes tell how."""
+
+import codecs
+import gzip
+import io
+import lzma
+import os
+import re
+import shlex
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+# What a compressed file may raise when it is read.
+DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+# How to open a compressed file, by its first two bytes. The suffix does not tell, because a fetched
+# file has no suffix in the cache. No text in UTF-8 begins with these bytes.
+_OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
+
+# What files that are no text begin with, what they are, and what to do.
+_NO_TEXT = (
+    (rb"PAR1", "a file of Parquet", "give it the suffix .parquet"),
+    (rb"PK\x03\x04", "a zip file or a workbook", "unpack it, or save its table as CSV"),
+    (rb"\xd0\xcf\x11\xe0", "a file of an old Office program", "save its table as .xlsx or CSV"),
+    (rb"BZh[1-9]1AY&SY", "compressed by bzip2", "unpack it: bunzip2 FILE"),
+    (rb"\x28\xb5\x2f\xfd", "compressed by zstd", "unpack it: unzstd FILE"),
+    (rb"7z\xbc\xaf|Rar!\x1a", "an archive of files", "unpack it"),
+    (rb"(?s:.){257}ustar", "an archive of files (tar)", "unpack it"),
+    (rb"%PDF-", "a PDF", "save its text"),
+    (
+        rb"\x89HDF|ARROW1|\x93NUMPY|SQLite format 3|\x80[\x02-\x05]",
+        "a binary file",
+        "write its text",
+    ),
+)
+
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+# The number of first bytes that are looked at.
+_HEAD = 8192
+
+
+def text_lines(raw: BinaryIO, path: str | os.PathLike) -> Iterable[bytes]:
+    """
+    Returns the lines of an open text file, after decompression and in UTF-8. A line ends with LF,
+    CRLF, or in the files of an old Macintosh CR. Raises `ValueError` if the file is no text.
+    """
+    file = _unpacked(raw)
+    head = file.peek(_HEAD)[:_HEAD]
+    for begin, what, to_do in _NO_TEXT:
+        if re.match(begin, head):
+            raise ValueError(f"{path}: is {what}, not text: {to_do}")
+    encoding = _encoding(head)
+    # The last byte may be the CR of a CRLF.
+    start = head[:-1].decode(encoding or "utf-8", "ignore")
+    newline = "\r" if "\r" in start and "\n" not in start else "\n"
+    if encoding is not None:
+        text = io.TextIOWrapper(file, encoding, newline=newline)
+        return (line.encode("utf-8", "surrogatepass") for line in text)
+    return file if newline == "\n" else _lines_to_returns(file)
+
+
+def head_of(raw: BinaryIO) -> str:
+    """
+    Returns the beginning of an open file as text, without white space before it. It is empty for
+    what is no text.
+    """
+    head = _unpacked(raw).peek(_HEAD)[:_HEAD]
+    if any(re.match(begin, head) for begin, *_ in _NO_TEXT):
+        return ""
+    return head.decode(_encoding(head) or "utf-8", "ignore").lstrip("\ufeff \t\r\n")
+
+
+def advice(path: str | os.PathLike, line: bytes) -> str:
+    """Returns what to do about a line that is not UTF-8."""
+    name = shlex.quote(os.fspath(path))
+    if b"\0" in line:
+        return (
+            "it has NUL bytes, so it is no text, or UTF-16 without a byte order mark: then convert "
+            f"it: iconv -f UTF-16LE -t UTF-8 {name} > NEW"
+        )
+    if re.search(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]", line):
+        return "it has control characters, so it is no text"
+    return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > NEW"
+
+
+def _unpacked(raw: BinaryIO) -> Any:
+    file: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
+    open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2])
+    return file if open_compressed is None else open_compressed(file, "rb")
+
+
+def _encoding(head: bytes) -> str | None:
+    """
+    Returns the encoding that a byte order mark tells, or that of UTF-16 without one, in which every
+    second byte of most letters is 0. Returns None for UTF-8.
+    """
+    for mark, encoding in _BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            return encoding
+    zeros = [head[start::2].count(0) for start in (0, 1)]
+    for few, many, encoding in ((0, 1, "utf-16-le"), (1, 0, "utf-16-be")):
+        if zeros[many] > len(head) / 4 and zeros[few] < len(head) / 40:
+            return encoding
+    return None
+
+
+def _lines_to_returns(file: BinaryIO) -> Iterator[bytes]:
+    rest = b""
+    while chunk := file.read(_HEAD):
+        *lines, rest = (rest + chunk).split(b"\r")
+        yield from lines
+    if rest:
+        yield rest
