@@ -1,9 +1,10 @@
 """The records of a file of any kind: text, tables, JSON lines, Parquet, Excel, columns."""
 
-import csv
+import datetime
 import json
 import os
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common.class_names import class_names, with_names
 from elmo_tasks.common.columns import is_document, sentence_columns
+from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, head_of
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
+from elmo_tasks.common.tables import Row, fasttext_rows, table_rows, with_names
 from elmo_tasks.common.text_files import at_line, lines_of, opened, refuse_damaged
 
 # The suffixes of compressed files.
@@ -32,13 +35,10 @@ _KINDS = {
 _CONLL = re.compile(r"\.\w*conll\w*")
 
 # The kinds of files that have the same columns in every record.
-TABLES = ("csv", "tsv", "parquet", "xlsx")
+TABLES = ("csv", "tsv", "parquet", "xlsx", "fasttext")
 
 # The number of rows of Parquet that are read at once.
 _PARQUET_ROWS = 1024
-
-# The number of the line at which a row begins, and the row's fields.
-_Row = tuple[int, list[Any]]
 
 
 class Record(NamedTuple):
@@ -60,15 +60,46 @@ class Record(NamedTuple):
 
 def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
     """
-    Returns the kind of a file: `csv`, `tsv`, `xlsx`, `parquet`, `json` (an object on each line),
-    `conllu`, `columns` or `text`. The suffix of its name decides, or else its first line.
+    Returns the kind of a file: `csv`, `tsv`, `xlsx`, `parquet`, `json` (an object on each line, or
+    an array), `fasttext`, `conllu`, `columns` or `text`. The suffix of its name decides, unless its
+    content is another kind of table. Without such a suffix its first line decides, which is that of
+    the local file if none is given.
     """
     suffix = suffix_of(path)
-    if suffix in _KINDS:
-        return _KINDS[suffix]
-    if _CONLL.fullmatch(suffix) or is_document(first_line):
-        return "columns"
-    return "json" if first_line.lstrip().startswith("{") else "text"
+    named = _KINDS.get(suffix) or ("columns" if _CONLL.fullmatch(suffix) else "text")
+    if named not in ("text", *TABLES):
+        return named
+    start, found = first_line.lstrip(), None
+    if not start and os.path.isfile(path):
+        start, found = _look_into(path)
+    elif start.startswith("{"):
+        found = "json"
+    found = found or _by_start(start)
+    return named if found is None or (found == "columns" and named != "text") else found
+
+
+def _look_into(path: str | os.PathLike) -> tuple[str, str | None]:
+    """Returns the beginning of a file as text, and its kind if it is a table that is no text."""
+    with open(path, "rb") as file:
+        try:
+            if file.peek(4).startswith(b"PAR1"):
+                return "", "parquet"
+            if file.peek(4).startswith(b"PK\x03\x04"):
+                names = zipfile.ZipFile(path).namelist()
+                return "", "xlsx" if "xl/workbook.xml" in names else None
+            return head_of(file), None
+        except (*DECOMPRESSING_ERRORS, zipfile.BadZipFile):
+            # Who reads the file says that it is damaged.
+            return "", None
+
+
+def _by_start(start: str) -> str | None:
+    """Returns the kind of a text that begins so, or None if the beginning does not tell."""
+    if JSON_START.match(start):
+        return "json"
+    if start.startswith("__label__"):
+        return "fasttext"
+    return "columns" if is_document(start.partition("\n")[0]) else None
 
 
 def suffix_of(path: str | os.PathLike) -> str:
@@ -95,13 +126,20 @@ def read_records(
 
     # Parameters
 
-    kind: The kind of the file (see `kind_of`), by default the kind that its name tells.
+    kind: The kind of the file, by default as `kind_of` tells it; or `rows` for a file that is known
+        to have rows: JSON, fastText's lines, or otherwise a table.
     columns: The names of the columns of a file in columns (see `sentence_columns`).
     header (default `True`): Whether the first row of a table has the names of its columns.
         Otherwise they are named `1`, `2`, ....
     """
     with opened(path) as raw:
         yield from records_in(raw, path, kind, columns, header)
+
+
+def read_rows(path: str | os.PathLike, header: bool = True) -> Iterator[Record]:
+    """Yields the rows of a table or of JSON as `read_records` does, whatever the file is called."""
+    kind = kind_of(path)
+    return read_records(path, "rows" if kind == "text" else kind, header=header)
 
 
 def records_in(
@@ -121,15 +159,20 @@ def records_in(
     if kind == "parquet":
         return _parquet(raw, name, only)
     if kind == "xlsx":
-        rows = _with_names(_sheet_rows(raw, name), name, header)
+        rows = with_names(_sheet_rows(raw, name), name, header)
         return (Record(name, *row) for row in rows)
     lines = lines_of(raw, name)
+    if kind == "rows":
+        first = next((line for line in lines if line[1].strip()), (1, ""))
+        kind, lines = _by_start(first[1].lstrip()) or "csv", chain([first], lines)
     if kind == "json":
-        return (_of_json(name, *line) for line in lines if line[1].strip())
+        return (_of_json(name, *line) for line in json_lines(lines, name))
     if kind == "text":
         return (Record(name, number, {"text": text}) for number, text in lines)
+    if kind == "fasttext":
+        return (Record(name, *row) for row in fasttext_rows(lines))
     if kind in ("csv", "tsv"):
-        rows = _with_names(_table_rows(lines, name, kind), name, header)
+        rows = with_names(table_rows(lines, name, kind), name, header)
         return (Record(name, *row) for row in rows)
     sentences = sentence_columns(lines, name, kind, columns)
     return (Record(name, line, values) for line, values, _ in sentences)
@@ -137,13 +180,7 @@ def records_in(
 
 def _of_json(name: str, number: int, text: str) -> Record:
     with at_line(name, number):
-        try:
-            value = parse_json(text)
-        except ValueError as error:
-            raise ValueError(f"not JSON: {error}: {text[:40]!r}") from error
-        if not isinstance(value, dict):
-            raise ValueError(f"expected a JSON object, not {text[:40]!r}")
-    return Record(name, number, value)
+        return Record(name, number, json_object(text))
 
 
 def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
@@ -167,44 +204,7 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
         refuse_damaged(name, number, error)
 
 
-def _table_rows(lines: Iterator[tuple[int, str]], name: str, kind: str) -> Iterator[_Row]:
-    """
-    Yields the rows of a `csv` or `tsv` file, from its numbered lines; empty lines are no rows. In
-    `csv`, a field in double quotes may have delimiters and line ends. In `tsv`, quotes are ordinary
-    characters. Raises `ValueError` with file and line if a row cannot be read.
-    """
-    _, first = next(lines, (1, ""))
-    # A field may have any length; Python's own limit is 128 KiB.
-    csv.field_size_limit(2**31 - 1)
-    texts = chain([f"{first}\n"], (f"{line}\n" for _, line in lines))
-    rows = (
-        csv.reader(texts, delimiter="\t", strict=True, quoting=csv.QUOTE_NONE)
-        if kind == "tsv"
-        else csv.reader(texts, delimiter=_delimiter(first), strict=True)
-    )
-    start = 1
-    try:
-        for fields in rows:
-            if fields:
-                yield start, fields
-            start = rows.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{name}:{start}: {error}") from error
-
-
-def _delimiter(header: str) -> str:
-    """Returns the first of comma, semicolon and tab that cuts the header into several columns."""
-    for delimiter in ",;\t":
-        try:
-            if len(next(csv.reader([header], delimiter=delimiter, strict=True), ())) > 1:
-                return delimiter
-        except csv.Error:
-            # Text follows a closing quote, so this delimiter does not cut the columns.
-            continue
-    return ","
-
-
-def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[_Row]:
+def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
     """Yields the rows of the first sheet of an Excel workbook."""
     try:
         import openpyxl
@@ -226,7 +226,13 @@ def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[_Row]:
         if row:
             # Cells at the end of a row may be missing.
             width = width or len(row)
-            yield number, [*map(_plain, row), *[None] * (width - len(row))]
+            yield number, [*map(_cell, row), *[None] * (width - len(row))]
+
+
+def _cell(value: Any) -> Any:
+    """Returns the value of a cell as `_plain` does. A day has no time."""
+    is_day = isinstance(value, datetime.datetime) and value.time() == datetime.time()
+    return value.date().isoformat() if is_day else _plain(value)
 
 
 def _plain(value: Any) -> Any:
@@ -236,37 +242,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return json.loads(json.dumps(value, default=str))
-
-
-def _with_names(
-    rows: Iterator[_Row], name: str, header: bool
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """
-    Yields the number of each row, and its values by the names of the columns. Without a `header`,
-    these are `1`, `2`, .... Raises `ValueError` with file and line if a row has another number of
-    fields than the first.
-    """
-    names: list[str] | None = None
-    for number, fields in rows:
-        if names is None:
-            if header:
-                names = [str(field or "").strip() for field in fields]
-                # Several columns may lack a name, since spreadsheets also write empty columns.
-                twice = [each for each in names if each and names.count(each) > 1]
-                if twice:
-                    raise ConfigurationError(
-                        f"{name}:{number}: several columns have the name {twice[0]}; give each its "
-                        "own"
-                    )
-                continue
-            names = [str(column) for column in range(1, len(fields) + 1)]
-        if len(fields) != len(names):
-            expected = "in the header" if header else "in the first row"
-            raise ValueError(
-                f"{name}:{number}: expected {len(names)} fields, as {expected}, but got "
-                f"{len(fields)}"
-            )
-        yield number, dict(zip(names, fields))
-    if names is None:
-        what = "name the columns" if header else "be a row"
-        raise ConfigurationError(f"{name} is empty: its first line must {what}")

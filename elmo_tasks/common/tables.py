@@ -1,0 +1,279 @@
+"""The rows of a table of text: its delimiter, its quotes and its header, known by its content."""
+
+import csv
+import logging
+import os
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from elmo_tasks.common.errors import ConfigurationError
+
+logger = logging.getLogger(__name__)
+
+# The number of the line at which a row begins, and the row's fields.
+Row = tuple[int, list[Any]]
+Line = tuple[int, str]
+
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
+
+# Spreadsheets write the delimiter into a first line such as `sep=;`.
+_SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+
+# A label of fastText, which stands before a text.
+_FASTTEXT = re.compile(r"__label__(\S+)\s*")
+
+# The number of lines that tell the delimiter.
+_NUM_SAMPLED = 50
+
+# The maximum number of lines of a text in a table with tabs.
+_MOST_LINES = 1000
+
+# The maximum number of first and last fields that are kept, to know a row that a text swallows.
+_MOST_ENDS = 1000
+
+# A field in quotes that a spreadsheet writes: it has a doubled quote or the end of a line.
+_QUOTED = re.compile(r'"(?:[^"]|"")*(?:""|[\r\n])(?:[^"]|"")*"')
+
+
+def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
+    """
+    Yields the rows of a table from its numbered lines; empty lines are no rows. The first rows tell
+    the delimiter: comma, semicolon, tab or pipe, unless a first line such as `sep=;` names it. A
+    field in double quotes may have delimiters and line ends. In a table with tabs, quotes are
+    ordinary characters unless its first row is in quotes, or they are doubled or needed, as
+    spreadsheets write them. `kind` (`csv` or `tsv`) decides where several delimiters would do.
+    Raises `ValueError` with file and line if a row cannot be read.
+    """
+    # A field may have any length; Python's own limit is 128 KiB.
+    csv.field_size_limit(2**31 - 1)
+    lines = _without_nul(lines, name)
+    first = list(islice(lines, 1))
+    named = first and _SEP_LINE.fullmatch(first[0][1])
+    if named:
+        first = []
+    sample = [*first, *islice(lines, _NUM_SAMPLED)]
+    delimiter = named[1] if named else _delimiter([text for _, text in sample], name, kind)
+    lines = chain(sample, lines)
+    if delimiter == "\t" and not _begins_in_quotes(text for _, text in sample):
+        return _rows_of_tabs(lines)
+    return _rows_of_csv(lines, name, delimiter)
+
+
+def has_columns(first_line: str, names: Collection[str]) -> bool:
+    """Returns whether a line has several fields, among them these."""
+    fields = {field.strip(' "') for field in re.split(r"[,;\t|]", first_line)}
+    return len(fields) > 1 and fields >= set(names)
+
+
+def fasttext_rows(lines: Iterable[Line]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields the lines of a file of fastText: a `label`, or a list of labels, and a `text`."""
+    for number, line in lines:
+        labels, text = [], line.strip()
+        while label := _FASTTEXT.match(text):
+            labels.append(label[1])
+            text = text[label.end() :]
+        if labels or text:
+            yield number, {"label": labels[0] if len(labels) == 1 else labels, "text": text}
+
+
+def with_names(
+    rows: Iterator[Row], name: str, header: bool
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """
+    Yields the number of each row, and its values by the names of the columns. Without a `header`,
+    these are `1`, `2`, .... Raises `ValueError` with file and line if a row has another number of
+    fields than the first.
+    """
+    names: list[str] | None = None
+    for number, fields in rows:
+        if names is None:
+            if header:
+                names = [str(field or "").strip() for field in fields]
+                # Several columns may lack a name, since spreadsheets also write empty columns.
+                twice = [each for each in names if each and names.count(each) > 1]
+                if twice:
+                    raise ConfigurationError(
+                        f"{name}:{number}: several columns have the name {twice[0]}; give each its "
+                        "own"
+                    )
+                continue
+            names = [str(column) for column in range(1, len(fields) + 1)]
+        if len(fields) != len(names):
+            if not any(str(field or "").strip() for field in fields):
+                continue
+            expected = "in the header" if header else "in the first row"
+            raise ValueError(
+                f"{name}:{number}: expected {len(names)} fields, as {expected}, but got "
+                f"{len(fields)}{_spanned(fields)}"
+            )
+        yield number, dict(zip(names, fields))
+    if names is None:
+        what = "name the columns" if header else "be a row"
+        raise ConfigurationError(f"{name} is empty: its first line must {what}")
+
+
+def _spanned(fields: Sequence[Any]) -> str:
+    """Returns the end of a message about a row that has the ends of lines in its fields."""
+    num_lines = 1 + sum(str(field).count("\n") for field in fields)
+    return f", in a row that runs over {num_lines} lines: is a quote not closed?" * (num_lines > 1)
+
+
+def _without_nul(lines: Iterable[Line], name: str) -> Iterator[Line]:
+    for number, text in lines:
+        if "\0" in text:
+            raise ValueError(
+                f"{name}:{number}: has a NUL character, which no text has; take it out: "
+                f"tr -d '\\000' < {shlex.quote(os.fspath(name))} > NEW"
+            )
+        yield number, text
+
+
+def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
+    """
+    Returns the delimiter that cuts all rows of a sample into the same number of fields, or else the
+    first that cuts the header. Raises `ValueError` if several do the former.
+    """
+    usual = "\t" if kind == "tsv" else ","
+    order = [usual, *(each for each in _DELIMITERS if each != usual)]
+    widths = {each: _widths(sample, each) for each in order}
+    cutting = [each for each in order if widths[each][0] > 1]
+    even = [each for each in cutting if len(set(widths[each])) == 1]
+    if len(even) > 1:
+        first, second = even[:2]
+        raise ValueError(
+            f"{name}: {_DELIMITERS[first]} and {_DELIMITERS[second]} both cut each of the first "
+            f"rows alike; write a first line that tells which it is: sep={first} or sep={second}"
+        )
+    return [*even, *cutting, usual][0]
+
+
+def _widths(sample: Sequence[str], delimiter: str) -> list[int]:
+    """Returns the numbers of fields of rows, and at last 0 if a row cannot be read."""
+    widths: list[int] = []
+    if delimiter == "\t" and not _begins_in_quotes(sample):
+        return [len(fields) for _, fields in _rows_of_tabs(enumerate(sample))] or [0]
+    rows_of_csv = csv.reader((f"{line}\n" for line in sample), delimiter=delimiter, strict=True)
+    try:
+        widths.extend(len(fields) for fields in rows_of_csv if fields)
+    except csv.Error:
+        # The sample may end within a row.
+        if rows_of_csv.line_num < len(sample):
+            widths.append(0)
+    return widths or [0]
+
+
+def _rows_of_csv(lines: Iterable[Line], name: str, delimiter: str) -> Iterator[Row]:
+    read: list[Line] = []
+
+    def texts() -> Iterator[str]:
+        for line in lines:
+            read.append(line)
+            yield f"{line[1]}\n"
+
+    rows = csv.reader(texts(), delimiter=delimiter, strict=True)
+    ends: set[str] = set()
+    try:
+        for fields in rows:
+            if len(read) > 1 and ends and _swallows(read[:-1], delimiter, len(fields), ends):
+                logger.warning(
+                    "%s:%d: a text runs over %d lines, and each looks like a row: is a quote not "
+                    "closed?",
+                    name,
+                    read[0][0],
+                    len(read),
+                )
+            if fields:
+                if len(ends) < _MOST_ENDS:
+                    ends.update((fields[0], fields[-1]))
+                yield read[0][0], fields
+            read.clear()
+    except csv.Error as error:
+        raise ValueError(_unreadable(read, name, str(error))) from error
+
+
+def _swallows(read: Sequence[Line], delimiter: str, width: int, ends: Collection[str]) -> bool:
+    """
+    Returns whether each line of a text has as many delimiters as a row, and one begins or ends as
+    a row does, for instance with a label.
+    """
+    pieces = [text.split(delimiter) for _, text in read]
+    are_rows = width > 1 and all(len(each) == width for each in pieces)
+    return are_rows and any(each[0] in ends or each[-1] in ends for each in pieces)
+
+
+def _unreadable(read: Sequence[Line], name: str, error: str) -> str:
+    """Returns the message about the lines of a row that cannot be read."""
+    start, end = read[0][0], read[-1][0]
+    message = f"{name}:{start}: {error}"
+    if start != end:
+        message += f": a text in quotes runs over {end - start + 1} lines, to line {end}"
+    if any('\\"' in text for _, text in read):
+        return f'{message}; a quote in quotes must be "", not \\", as sed \'s/\\\\"/""/g\' writes'
+    return f'{message}; is a quote of it not closed, or not doubled ("")?'
+
+
+def _begins_in_quotes(texts: Iterable[str]) -> bool:
+    """Returns whether each field of the first row of a table with tabs is in quotes."""
+    fields = next(filter(str.strip, texts), "").split("\t")
+    return all(len(field) > 1 and field[0] == field[-1] == '"' for field in fields)
+
+
+def _rows_of_tabs(lines: Iterable[Line]) -> Iterator[Row]:
+    """
+    Yields the rows of a table with tabs. A row of another number of fields than the first, or whose
+    last field has a quote at its beginning alone, is read with the lines below it, if these make it
+    a row of this number in quotes.
+    """
+    rest = iter(lines)
+    ahead: list[Line] = []
+    width = 0
+    while line := ahead.pop(0) if ahead else next(rest, None):
+        number, text = line
+        if not text:
+            continue
+        fields = text.split("\t")
+        width = width or len(fields)
+        joined = None
+        if '"' in text and width > 1:
+            is_open = fields[-1].startswith('"') and fields[-1].count('"') % 2 == 1
+            if len(fields) != width or is_open:
+                joined = _joined(text, ahead, rest, width)
+        yield number, joined or [_unquoted(field) for field in fields]
+
+
+def _joined(text: str, ahead: list[Line], rest: Iterator[Line], width: int) -> list[str] | None:
+    """
+    Returns the fields of a row in quotes that begins with a line, or None if it is none. Takes the
+    lines of the row from those `ahead`, which are filled from the `rest`.
+    """
+    texts = [text]
+    is_row = text.count("\t") == width - 1
+    for index in range(_MOST_LINES):
+        if '"' in texts[-1] and (fields := _parsed(texts)) and len(fields) == width:
+            del ahead[:index]
+            return fields
+        # A line of as many fields is a row of its own, unless it is the end of one in quotes.
+        if index and texts[-1].count("\t") == width - 1:
+            return None
+        if index == len(ahead):
+            ahead.extend(islice(rest, 1))
+        if index == len(ahead) or (is_row and ahead[index][1].count("\t") == width - 1):
+            return None
+        texts.append(ahead[index][1])
+    return None
+
+
+def _parsed(texts: Sequence[str]) -> list[str] | None:
+    """Returns the fields of lines that are one row in quotes, or None."""
+    try:
+        rows = list(csv.reader([f"{text}\n" for text in texts], delimiter="\t", strict=True))
+    except csv.Error:
+        return None
+    return rows[0] if len(rows) == 1 else None
+
+
+def _unquoted(field: str) -> str:
+    return field[1:-1].replace('""', '"') if _QUOTED.fullmatch(field) else field

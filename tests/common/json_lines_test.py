@@ -1,0 +1,64 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from elmo_tasks.common.records import read_records
+
+VALUES = st.dictionaries(
+    st.text(max_size=3),
+    st.recursive(st.none() | st.text(max_size=5) | st.integers(), st.lists),
+    min_size=1,
+)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=5), st.sampled_from([None, 0, 2]), st.booleans())
+def test_objects_are_read_from_every_layout(
+    tmp_path_factory: pytest.TempPathFactory,
+    objects: list[dict[str, Any]],
+    indent: int | None,
+    is_array: bool,
+) -> None:
+    path = tmp_path_factory.mktemp("json") / "a.json"
+    apart = "\n".join(json.dumps(each, indent=indent) for each in objects)
+    path.write_text(json.dumps(objects, indent=indent) if is_array else apart)
+
+    records = list(read_records(path))
+
+    assert [each.values for each in records] == objects
+    # Each object begins in the line that is named.
+    starts = [path.read_text().split("\n")[each.line - 1].lstrip()[0] for each in records]
+    assert starts == ["[" if is_array and indent is None else "{"] * len(objects)
+
+
+# The text of a file, and words of the message.
+PANDAS = 'to_json\\(path, orient="records", lines=True\\)'
+REFUSED = [
+    ('[{"a": 1},\n 2]', "a.json:2: expected a JSON object, not '2'"),
+    ('[{"a": 1},\n\n {"a" 2}]', "a.json:3: not JSON: Expecting ':' delimiter: '{\"a\" 2}\\]'"),
+    ('[{"a": 1},\n {"a": 2}', "a.json:2: not JSON: the file ends before its array does"),
+    ('{\n "a": 1,\n', "a.json:1: not JSON: "),
+    ('{"a": 1\n{"a": 2}\n', "a.json:1: not JSON: Expecting ',' delimiter"),
+    ('{"text": {"0": "a", "1": "b"}, "label": {"0": 1, "1": 2}}', f"a.json:1: .*{PANDAS}"),
+    ('{"0": {"text": "a"},\n "1": {"text": "b"}}', f"a.json:1: .*{PANDAS}"),
+    ('{"columns": ["text"], "index": [0], "data": [["a"]]}', f"a.json:1: .*{PANDAS}"),
+    ("[" * 100_000, "a.json:1: .*JSON"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED)
+def test_what_is_no_object_is_refused_with_its_line(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+
+    with pytest.raises(ValueError, match=words) as caught:
+        list(read_records(tmp_path / "a.json"))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_array_has_no_object(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("[\n]\n")
+
+    assert not list(read_records(tmp_path / "a.json"))
