@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import TABLES, Record, kind_of
+from elmo_tasks.common.records import Record, kind_of
 from elmo_tasks.common.text import listed, nearest_or_all
 from elmo_tasks.readers.classify import ClassifyReader
 
@@ -48,10 +48,11 @@ def choose_columns(
     if not chosen or label is None:
         what = "the labels with --label" if chosen else "the texts with --text"
         # The columns of a table without a header are named 1, 2, ....
-        has_header = kind_of(file) in TABLES and "1" not in names
+        has_header = kind_of(file) != "json" and "1" not in names
         hint = ", or give --no-header if its first line is a row" if has_header else ""
+        named = [name for name in names if name]
         raise ConfigurationError(
-            f"{file}: name the column of {what}{hint}; there are {listed(names)}"
+            f"{file}: name the column of {what}{hint}; there are {listed(named)}"
         )
     if any(isinstance(record.values.get(label), list) for record in records):
         # Only a reader with a separator takes lists of labels. It does not cut those.

@@ -3,14 +3,17 @@
 import argparse
 import shutil
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.records import read_records
+from elmo_tasks.common.records import read_rows
+from elmo_tasks.common.rows import ANSWER, LeftOut
 from elmo_tasks.common.text import listed
 from elmo_tasks.own_data.columns import choose_columns, column_names
+from elmo_tasks.own_data.oddities import odd_labels, odd_texts
 from elmo_tasks.own_data.split import (
     Example,
     Reader,
@@ -20,6 +23,7 @@ from elmo_tasks.own_data.split import (
     split,
 )
 from elmo_tasks.own_data.tags import about_tags, choose_tags
+from elmo_tasks.readers.classify import ClassifyReader
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000
@@ -57,7 +61,9 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     Raises `ConfigurationError` if the file has no fitting columns or too few rows, or if the folder
     of the parts exists and --force is not given.
     """
-    path, folder = args.file, Path(args.file.name.partition(".")[0])
+    path, name = args.file, args.file.name.partition(".")[0]
+    # The folder of a file without a suffix cannot have its name.
+    folder = Path(name if name != path.name else f"{name}_parts")
     if args.no_header and args.dev is not None:
         raise ConfigurationError("--dev needs a header in both files: write it, or leave out --dev")
     inspect = _inspect_rows if args.task == "classify" else _inspect_tags
@@ -111,7 +117,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         num_epochs=num_epochs,
         patience=patience,
     )
-    return Path(f"{folder}.jsonnet"), found
+    return Path(f"{name}.jsonnet"), found
 
 
 def schedule(num_train: int) -> tuple[int, int, int]:
@@ -122,38 +128,30 @@ def schedule(num_train: int) -> tuple[int, int, int]:
 
 def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Found]:
     path = args.file
-    records = list(read_records(path, header=not args.no_header))
+    records = list(read_rows(path, header=not args.no_header))
     if not records:
         raise ConfigurationError(f"{path} has no row")
     reader = choose_columns(records, args.text, args.label, args.separator)
-    kept = [
-        record
-        for record in records
-        if all(str(record.values.get(name) or "").strip() for name in reader.texts)
-    ]
+    left_out = LeftOut()
+    kept = list(reader.complete_rows(records, left_out))
     examples = list(row_examples(reader, kept))
     labels = Counter[str]()
     for record in kept:
         found = reader.labels_of(record.values)
         labels.update([found] if isinstance(found, str) else found)
     if len(labels) < 2:
-        (only,) = labels or [None]
-        what = f"only the label {only!r}" if labels else "no label"
-        raise ConfigurationError(
-            f"{path} has {what} in the column {reader.label}; a model needs two or more labels "
-            "(--label NAME chooses another column)"
-        )
+        raise ConfigurationError(_too_few_labels(path, reader, labels, left_out))
     notes = []
     used = {*reader.texts, reader.label}
-    if unused := [name for name in column_names(records) if name not in used]:
+    if unused := [name for name in column_names(records) if name and name not in used]:
         notes.append(
             f"Columns that are not used: {listed(unused)}. Choose others with --text NAME, twice "
             "for two texts, and --label NAME."
         )
-    if once := [repr(name) for name, number in labels.items() if number == 1]:
-        notes.append(f"Labels that occur once, perhaps by a slip: {listed(once)}.")
-    if left_out := len(records) - len(kept):
-        notes.append(f"Rows without a text, which are left out: {left_out:,}.")
+    notes += odd_labels(labels, [record.values.get(reader.label) for record in kept])
+    notes += odd_texts(kept, reader.texts)
+    if left_out:
+        notes.append(f"Left out: {left_out}.")
     line = (
         f"{path} has {len(kept):,} rows: texts in {' and '.join(reader.texts)}, labels in "
         f"{reader.label}: {_counted(labels)}."
@@ -162,6 +160,18 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
     if reader.separator is not None:
         fields["separator"] = reader.separator
     return reader, examples, Found([line], notes, fields, {})
+
+
+def _too_few_labels(
+    path: Path, reader: ClassifyReader, labels: Collection[str], left_out: LeftOut
+) -> str:
+    what = f"only the label {next(iter(labels))!r}" if labels else "no label"
+    message = f"{path} has {what} in the column {reader.label}"
+    if left_out:
+        message += f" ({left_out} left out)"
+    if left_out.of_answers:
+        return f"{message}: give --label {ANSWER} for a model of what is accepted or rejected"
+    return f"{message}; a model needs two or more labels (--label NAME chooses another column)"
 
 
 def _inspect_tags(args: argparse.Namespace) -> tuple[Reader, list[Example], Found]:

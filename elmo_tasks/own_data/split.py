@@ -15,7 +15,7 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader
 
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.records import Record, read_records, suffix_of
+from elmo_tasks.common.records import Record, read_records, read_rows, suffix_of
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
@@ -47,13 +47,13 @@ def read_examples(reader: Reader, path: str | os.PathLike) -> Iterator[Example]:
     in other columns get tabs between the columns; an index, comments and a header are left out.
     """
     if isinstance(reader, ClassifyReader):
-        return row_examples(reader, read_records(path))
+        return row_examples(reader, read_rows(path))
     return _sentences(reader, path)
 
 
 def row_examples(reader: ClassifyReader, records: Iterable[Record]) -> Iterator[Example]:
-    """Yields the examples of rows. Raises `ValueError` at a row without a label."""
-    for record in records:
+    """Yields the examples of the rows that have each text and a label."""
+    for record in reader.complete_rows(records):
         with at_line(record.file, record.line):
             label = reader.labels_of(record.values)
         line = json.dumps(record.values, ensure_ascii=False, default=str)

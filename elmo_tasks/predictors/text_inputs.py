@@ -7,11 +7,15 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import TABLES, Record, kind_of, read_records, suffix_of
+from elmo_tasks.common.json_lines import json_lines
+from elmo_tasks.common.records import TABLES, Record, kind_of, read_records, read_rows, suffix_of
+from elmo_tasks.common.rows import LeftOut, complete_rows
+from elmo_tasks.common.tables import has_columns
 from elmo_tasks.common.text import did_you_mean, listed
 from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
 from elmo_tasks.readers.tag import TagReader
 from elmo_tasks.readers.tagged_json import as_input
+from elmo_tasks.readers.text_reader import text_of
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +77,9 @@ def read_inputs(
             numbered = enumerate(asked, start=1)
             return Inputs(name, True, (Record(path, number, each) for number, each in numbered))
     if not isinstance(predictor, TextPredictor) or kind == "json":
-        return Inputs(name, True, _json(lines, predictor))
+        return Inputs(name, True, _json(lines, predictor, name))
+    if path != "-" and kind == "text" and _is_table(first, predictor, column, header):
+        return Inputs(path, False, _rows(path, predictor, column, header))
     if len(predictor.input_names) > 1:
         raise ConfigurationError(
             f"{name}:{first.line}: expected JSON or a table (such as .csv) with "
@@ -85,14 +91,35 @@ def read_inputs(
         )
     if kind in ("columns", "conllu"):
         return Inputs(name, False, _columns(path, kind, predictor))
+    if "\t" in first.values["text"]:
+        logger.warning(
+            "%s: each line is a text, and has tabs; if it is a table, name the column of the texts "
+            "with --column (and give --no-header if its first line is a row)",
+            name,
+        )
     field = predictor.input_names[0]
     texts = (line._replace(values={field: line.values["text"]}) for line in lines)
     return Inputs(name, False, texts)
 
 
-def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[Record | BadLine]:
-    for record in lines:
-        line = record.values["text"]
+def _is_table(first: Record, predictor: TextPredictor, column: str | None, header: bool) -> bool:
+    """Returns whether the first line of a text begins a table of inputs."""
+    names = predictor.input_names
+    if not header:
+        wanted: list[tuple[str, ...]] = [()]
+    elif column is not None:
+        wanted = [(column,)]
+    else:
+        others = ("text",) if len(names) == 1 else tuple(predictor.other_texts)
+        wanted = [names, others] if others else [names]
+    return any(has_columns(first.values["text"], each) for each in wanted)
+
+
+def _json(
+    lines: Iterable[Record], predictor: Predictor, name: str
+) -> Iterator[Record | BadLine]:
+    for number, line in json_lines(((each.line, each.values["text"]) for each in lines), name):
+        record = Record(name, number, {})
         try:
             # A user's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
@@ -144,20 +171,21 @@ def _rows(
     path: str, predictor: TextPredictor, column: str | None, header: bool
 ) -> Iterator[Record]:
     """Yields the rows of a table. Rows without a text are left out and counted in the log."""
-    empty: list[int] = []
-    for row in read_records(path, header=header):
-        columns = _columns_of(row, predictor, column)
-        asked = {name: row.values[column] or "" for name, column in columns.items()}
-        if not all(str(text).strip() for text in asked.values()):
-            empty.append(row.line)
-            continue
+    rows = read_rows(path, header=header)
+    first = next(rows, None)
+    if first is None:
+        return
+    columns = _columns_of(first, predictor, column)
+    left_out = LeftOut()
+    all_rows = chain([first], rows)
+    for row in complete_rows(all_rows, columns.values(), left_out=left_out, are_gold=False):
+        asked = {name: text_of(row.values, column) for name, column in columns.items()}
         taken = (*predictor.input_names, *predictor.other_names)
         read = ("", *columns.values())
         further = {name: value for name, value in row.values.items() if name not in read}
         yield row._replace(values={**asked, **renamed(further, taken)})
-    if empty:
-        message = "%s: rows without a text have no answer: %d, the first in line %d"
-        logger.warning(message, path, len(empty), empty[0])
+    if left_out:
+        logger.warning("%s: no answer for %s", path, left_out)
 
 
 def _columns_of(row: Record, predictor: TextPredictor, chosen: str | None) -> dict[str, str]:
@@ -175,6 +203,6 @@ def _columns_of(row: Record, predictor: TextPredictor, chosen: str | None) -> di
         if column not in row.values:
             raise ConfigurationError(
                 f"{row.file}:1: there is no column {column}{did_you_mean(column, row.values)}; "
-                f"there are {listed(row.values)}"
+                f"there are {listed(list(filter(None, row.values)))}"
             )
     return columns

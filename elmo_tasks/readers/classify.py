@@ -1,6 +1,5 @@
-import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from allennlp.data import DatasetReader, Instance
@@ -9,13 +8,12 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.common.records import kind_of, read_records
+from elmo_tasks.common.records import Record, read_rows
+from elmo_tasks.common.rows import LeftOut, complete_rows, plain_text
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.fields import KnownLabelField, KnownLabelsField
-from elmo_tasks.readers.text_reader import DocumentField, TextReader, check_field, text_of
+from elmo_tasks.readers.text_reader import DocumentField, TextReader, text_of
 from elmo_tasks.readers.tokenizers import TextSentences
-
-logger = logging.getLogger(__name__)
 
 # The fields of an instance for its first and its second text.
 TEXT_FIELDS = ("tokens", "second")
@@ -27,8 +25,9 @@ SEVERAL = "several_labels"
 @DatasetReader.register("elmo_classify")
 class ClassifyReader(TextReader):
     """
-    Reads texts with labels from tables or JSON lines (see `read_records`). Rows without a word are
-    left out and counted in the log.
+    Reads texts with labels from tables or JSON (see `read_rows`). Rows without a text or a label
+    are left out and counted in the log, as are those that a user of Prodigy rejected or ignored
+    (see `complete_rows`).
 
     An instance has the fields `tokens`, `label` and `metadata`, and `second` if a row has two
     texts. `metadata["sentences"]` has the words of each sentence of each text.
@@ -67,30 +66,28 @@ class ClassifyReader(TextReader):
         check_positive("max_tokens", max_tokens)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        num_rows = num_empty = 0
-        kind = kind_of(file_path)
-        # Plain text has no labels, so a file of unknown kind is read as JSON.
-        records = read_records(file_path, "json" if kind == "text" else kind)
-        for record in self.shard_iterable(records):
-            values = record.values
-            with at_line(file_path, record.line):
-                # An empty cell of a table may be `None`.
-                texts = [
-                    "" if values.get(name, "") is None else text_of(values, name)
-                    for name in self.texts
-                ]
-                label = self.labels_of(values)
-            sentences = [self.sentences.of_text(text) for text in texts]
+        num_rows = 0
+        rows = self.complete_rows(read_rows(file_path))
+        for record in self.shard_iterable(rows):
             num_rows += 1
-            if all(sentences):
-                origin = f"{file_path}:{record.line}: "
-                yield self.text_to_instance(sentences, label, origin)
-            else:
-                num_empty += 1
-        if num_empty:
-            logger.warning("%s: left out %d rows without a word", file_path, num_empty)
+            with at_line(file_path, record.line):
+                texts = [text_of(record.values, name) for name in self.texts]
+                label = self.labels_of(record.values)
+                sentences = [self.sentences.of_text(text) for text in texts]
+            origin = f"{file_path}:{record.line}: "
+            yield self.text_to_instance(sentences, label, origin)
         if num_rows == 0 and self.get_worker_info() is None:
-            raise ValueError(f"{file_path} has no row")
+            raise ValueError(f"{file_path} has no row with a text and a label")
+
+    def complete_rows(
+        self, records: Iterable[Record], left_out: LeftOut | None = None
+    ) -> Iterator[Record]:
+        """
+        Yields the rows that have each text and a label (see `complete_rows` of `common.rows`). With
+        a `separator` a row may have no label.
+        """
+        labels = [self.label] if self.separator is None else []
+        return complete_rows(records, self.texts, labels, left_out)
 
     def text_to_instance(
         self,
@@ -119,16 +116,8 @@ class ClassifyReader(TextReader):
         """Returns the label or labels of a row. Raises `ValueError` if the one label is missing."""
         value = values.get(self.label)
         if self.separator is not None:
-            several = value if isinstance(value, list) else label_text(value).split(self.separator)
-            return list(dict.fromkeys(filter(None, map(label_text, several))))
-        if isinstance(value, dict | list) or not label_text(value):
-            check_field(values, self.label)
+            several = value if isinstance(value, list) else plain_text(value).split(self.separator)
+            return list(dict.fromkeys(filter(None, map(plain_text, several))))
+        if isinstance(value, dict | list) or not plain_text(value):
             raise ValueError(f"{self.label} must be a label, not {value!r:.80}")
-        return label_text(value)
-
-
-def label_text(value: Any) -> str:
-    """Returns a label as text: numbers and truth values as in JSON, and `None` as ""."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value).strip()
+        return plain_text(value)

@@ -1,19 +1,23 @@
 import logging
 import os
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.records import Record, kind_of, read_records
+from elmo_tasks.common.records import Record, read_rows
+from elmo_tasks.common.rows import complete_rows
+from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.text_reader import TextReader, text_of
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 logger = logging.getLogger(__name__)
 
+TEXTS = ("sentence1", "sentence2")
 LABELS = ("entailment", "neutral", "contradiction")
 # The gold label of a pair if the annotators did not agree on one.
 NO_LABEL = "-"
@@ -22,9 +26,10 @@ NO_LABEL = "-"
 @DatasetReader.register("elmo_snli")
 class SnliReader(TextReader):
     """
-    Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015): a JSON
-    object on each line, or a table (see `kind_of`), such as the corpus's own, renamed to `.tsv`.
-    Pairs without a gold label (`-`) are dropped and counted in the log.
+    Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015), with the
+    fields or columns `sentence1`, `sentence2` and `gold_label`: JSON or a table (see `read_rows`),
+    such as the corpus's own `snli_1.0_train.txt`. Pairs without a gold label (`-`), a text or any
+    label are left out and counted in the log.
 
     An instance has the fields `premise`, `hypothesis`, `label` and `metadata`, whose
     `premise_tokens` and `hypothesis_tokens` are the words.
@@ -50,10 +55,9 @@ class SnliReader(TextReader):
         for _, line, pair in self.shard_iterable(_labelled_pairs(file_path)):
             with at_line(file_path, line):
                 premise, hypothesis = (
-                    self.tokenizer.tokenize(text_of(pair, name))
-                    for name in ("sentence1", "sentence2")
+                    self.tokenizer.tokenize(text_of(pair, name)) for name in TEXTS
                 )
-                instance = self.text_to_instance(premise, hypothesis, pair["gold_label"])
+                instance = self.text_to_instance(premise, hypothesis, _label(pair))
             yield instance
 
     def text_to_instance(
@@ -77,13 +81,12 @@ class SnliReader(TextReader):
 
 
 def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
-    """Yields the pairs that have a gold label."""
+    """Yields the pairs that have both texts and a gold label."""
     dropped = num_pairs = 0
-    kind = kind_of(file_path)
-    for pair in read_records(file_path, "json" if kind == "text" else kind):
+    for pair in complete_rows(_pairs(file_path), TEXTS, ["gold_label"]):
         num_pairs += 1
         with at_line(file_path, pair.line):
-            label = text_of(pair.values, "gold_label")
+            label = _label(pair.values)
             if label not in (*LABELS, NO_LABEL):
                 raise ValueError(
                     f"gold_label must be {', '.join(LABELS)} or {NO_LABEL}, not {label!r}"
@@ -95,3 +98,20 @@ def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
     if not num_pairs:
         raise ValueError(f"{file_path}:1: the file is empty: expected a pair on every line")
     logger.info("%s: dropped %d pairs without a gold label", file_path, dropped)
+
+
+def _pairs(file_path: str | os.PathLike) -> Iterator[Record]:
+    """Yields the rows of a file. Raises `ValueError` if its columns are not those of the corpus."""
+    for number, row in enumerate(read_rows(file_path)):
+        if number == 0 and not row.values.keys() & {*TEXTS, "gold_label"}:
+            raise ValueError(
+                f"{file_path}:{row.line}: expected {', '.join(TEXTS)} and gold_label, as in SNLI, "
+                f"but there are {listed(row.values)}; for other names and labels make a model with "
+                f"elmo-tasks new classify {file_path} --text NAME --text NAME --label NAME"
+            )
+        yield row
+
+
+def _label(values: dict[str, Any]) -> str:
+    """Returns the gold label, which other corpora write with capital letters."""
+    return text_of(values, "gold_label").strip().lower()

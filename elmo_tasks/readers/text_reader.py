@@ -5,6 +5,7 @@ from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabula
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenCharactersIndexer
 
+from elmo_tasks.common.rows import plain_text
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.readers.indexers import BoundedCharactersIndexer, WordIdIndexer
 
@@ -39,16 +40,18 @@ class TextReader(DatasetReader):
 
 
 def text_of(values: dict[str, Any], name: str) -> str:
-    """Returns the text in a field of a record. Raises `ValueError` if there is none."""
-    check_field(values, name)
-    if not isinstance(values[name], str):
-        raise ValueError(f"{name} must be text, not {values[name]!r:.80}")
-    return values[name]
-
-
-def check_field(values: dict[str, Any], name: str) -> None:
+    """
+    Returns the text in a field of a record, in which a number is text as well, since a table of
+    text has it so. Raises `ValueError` if there is none.
+    """
     if name not in values:
         raise ValueError(f"there is no field {name}{nearest_or_all(name, values)}")
+    value = values[name]
+    if isinstance(value, int | float):
+        return plain_text(value)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text, not {value!r:.80}")
+    return value
 
 
 class DocumentField(TextField):

@@ -275,7 +275,7 @@ def test_rows_without_a_text_are_left_out_and_counted(
     path.write_text(f'sentence,id\n" ",1\n{SENTENCES[0]},2\n,3\n')
 
     assert say(SST, path) == [f"{lines[0]}\tid: 2"]
-    assert "in.csv: rows without a text have no answer: 2, the first in line 2" in caplog.text
+    assert "in.csv: no answer for 2 rows without a text (lines 2, 4)" in caplog.text
 
 
 def test_a_column_of_what_is_no_table_is_refused(say: Any, tmp_path: Path) -> None:

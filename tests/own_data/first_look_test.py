@@ -138,7 +138,7 @@ def test_what_is_left_out_is_said(capsys: pytest.CaptureFixture) -> None:
     said = capsys.readouterr().out
     assert "texts in first and second" in said and "answer: a (10), b (10), aa (1)." in said
     assert "Columns that are not used: id. Choose others with --text NAME" in said
-    assert "Rows without a text, which are left out: 1." in said
+    assert "Left out: 1 row without a text (line 22)." in said
     assert "Labels that occur once, perhaps by a slip: 'aa'." in said
     assert "GloVe would help, but data/vectors/" in said
 
@@ -197,7 +197,10 @@ def test_data_in_the_folder_of_their_parts_are_never_removed() -> None:
 
 # The rows, and words of the message.
 REFUSED: list[tuple[list[tuple[str, ...]], str]] = [
-    ([("Soup.", "a"), ("Tea.", "")], "data.csv:3: label must be a label, not ''"),
+    (
+        [("Soup.", "a"), ("Tea.", "")],
+        r"the label 'a' .* \(1 row without a label \(line 3\) left out",
+    ),
     ([("Soup.", "a")] * 20, "only the label 'a' in the column label; a model needs two or more"),
     ([("Soup.", "ab"[n % 2]) for n in range(9)], "has 9 examples; a training needs 10 or more"),
     ([], "data.csv has no row"),

@@ -163,3 +163,62 @@ def test_columns_of_documents_and_on_the_standard_input_are_refused(
         list(read_inputs(str(path), Documents()).records)
     with pytest.raises(ConfigurationError, match="standard input is in columns: `predict`"):
         list(read_inputs("-", Sentences()).records)
+
+
+class Pairs(Sentences):
+    input_names = ("premise", "hypothesis")
+    other_names = ()
+
+
+TEXTS = ["A film.", "A [bore], \n{really}."]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("predictor", [Sentences(), SimpleNamespace(load_line=json.loads)])
+def test_a_json_array_has_inputs_in_any_layout(
+    indent: int | None, predictor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"sentence": text} for text in TEXTS]
+    text = "\ufeff" + json.dumps(rows, indent=indent)
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    for path in (str(tmp_path / "a.json"), "-"):
+        inputs = read_inputs(path, predictor)
+        assert [each.values for each in inputs.records] == rows
+
+
+def test_what_was_rejected_in_training_data_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,answer\nA film.,reject\n")
+
+    (row,) = read_inputs(str(tmp_path / "a.csv"), Sentences()).records
+
+    assert row.values == {"sentence": "A film.", "answer": "reject"}
+
+
+@pytest.mark.parametrize(
+    ("text", "predictor", "options", "values"),
+    [
+        ("id\ttext\n1\t2001\n", Sentences(), {}, {"sentence": "2001", "id": "1"}),
+        ("x\tOK\n", Sentences(), {"column": "2", "header": False}, {"1": "x", "sentence": "OK"}),
+        ("premise\thypothesis\nA.\tB.\n", Pairs(), {}, {"premise": "A.", "hypothesis": "B."}),
+        ("a;review\n1;Fine.\n", Sentences(), {"column": "review"}, {"a": "1", "sentence": "Fine."}),
+    ],
+)  # fmt: skip
+def test_a_table_without_its_suffix_is_known_by_its_first_line(
+    text: str, predictor: Any, options: dict, values: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "SICK").write_text(text)
+
+    (row,) = read_inputs(str(tmp_path / "SICK"), predictor, **options).records
+
+    assert row.values == values
+
+
+def test_tabs_in_plain_text_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "SMS").write_text("ham\tOK.\n")
+
+    (row,) = read_inputs(str(tmp_path / "SMS"), Sentences()).records
+
+    assert row.values == {"sentence": "ham\tOK."}
+    assert "SMS: each line is a text, and has tabs; if it is a table, name" in caplog.text

@@ -43,6 +43,8 @@ def test_columns_are_chosen_by_name_and_there_may_be_two_texts(tmp_path: Path) -
 LABELS: list[tuple[Any, str | None, Any]] = [
     *[(value, None, text) for value, text in (("good", "good"), (3, "3"), (True, "true"))],
     (0.5, None, "0.5"),
+    *[(value, None, "1") for value in (1, 1.0, "1", "1.0", " 1 ")],
+    *[(value, None, "false") for value in (False, "False", "FALSE")],
     ("cold; late;cold", ";", ["cold", "late"]),
     ("", ";", []),
     (None, ";", []),
@@ -64,14 +66,31 @@ def test_a_row_has_one_label_or_with_a_separator_any_number(
         assert sorted(vocab.get_token_to_index_vocabulary(SEVERAL)) == sorted(expected)
 
 
-def test_rows_without_a_word_are_left_out_and_counted(
+def test_rows_without_a_text_or_a_label_are_left_out_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = [{"text": text, "label": "a"} for text in ("Soup", " ", None)]
+    rows: list[dict[str, Any]] = [{"text": text, "label": "a"} for text in ("Soup", " ", None)]
+    rows += [{"text": "Tea", "label": ""}, {"text": "Tea"}, {"text": "Tea", "label": float("nan")}]
 
     with caplog.at_level(logging.WARNING):
         assert len(read(tmp_path, rows)) == 1
-    assert "left out 2 rows without a word" in caplog.text
+    assert (
+        "rows.jsonl: left out 2 rows without a text (lines 2, 3), 3 rows without a label (lines "
+        "4, 5, 6)\n"
+    ) in caplog.text
+
+
+def test_a_number_is_a_text_as_in_a_table(tmp_path: Path) -> None:
+    (instance,) = read(tmp_path, [{"text": 1984.0, "label": "book"}])
+
+    assert [token.text for token in instance["tokens"]] == ["1984"]
+
+
+def test_a_file_without_a_row_to_learn_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="rows.jsonl has no row with a text and a label"):
+        read(tmp_path, [{"text": "Soup", "label": None}])
+    with pytest.raises(ValueError, match="rows.jsonl:1: there is no field label; there are text"):
+        read(tmp_path, [{"text": "Soup"}, {"text": "Tea"}])
 
 
 @pytest.mark.parametrize("settings", [{}, {"separator": ";"}])

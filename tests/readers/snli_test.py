@@ -1,3 +1,4 @@
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -55,3 +56,45 @@ def test_pairs_without_a_gold_label_are_dropped_and_counted(
 
 def test_a_tokenizer_cuts_the_texts() -> None:
     assert read(OFFICIAL, tokenizer=WhitespaceTokenizer())[0][0][-1] == "ducks."
+
+
+PAIR = {"sentence1": "Two dogs run.", "sentence2": "The dogs sleep.", "gold_label": "neutral"}
+
+
+def test_the_official_table_is_known_without_a_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "snli_1.0_train.txt"
+    path.write_bytes(COLUMNS.read_bytes())
+
+    assert read(path) == read(COLUMNS)
+
+
+def test_pairs_with_gaps_are_left_out_and_labels_may_have_capitals(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.json"
+    rows = [{}, {"sentence2": " "}, {"gold_label": None}, {"gold_label": "NEUTRAL"}]
+    path.write_text(json.dumps([PAIR | row for row in rows], indent=1))
+
+    with caplog.at_level(logging.WARNING, logger="elmo_tasks"):
+        assert [label for *_, label in read(path)] == ["neutral", "neutral"]
+    assert "left out 1 row without a text (line 7), 1 row without a label (line 12)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"premise": "A.", "hypothesis": "B.", "label": 0},
+         "a.jsonl:1: expected sentence1, sentence2 and gold_label, as in SNLI, but there are "
+         "premise, hypothesis, label; .*elmo-tasks new classify .*a.jsonl --text NAME --text NAME"),
+        (PAIR | {"gold_label": "entails"}, "a.jsonl:1: gold_label must be .* not 'entails'"),
+        ({"gold_label": "neutral"}, "a.jsonl:1: there is no field sentence1"),
+    ],
+)  # fmt: skip
+def test_pairs_of_other_corpora_are_refused_with_what_reads_them(
+    row: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(row))
+
+    with pytest.raises(ValueError, match=words):
+        read(path)
