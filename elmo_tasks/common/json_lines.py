@@ -26,19 +26,23 @@ def json_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[in
     has objects of several lines each. Raises `ValueError` with file and line if it is none of
     these.
     """
-    rows = ((number, text) for number, text in lines if text.strip())
+    rows: Iterator[tuple[int, str]] = (line for line in lines if line[1].strip())
     first = next(rows, None)
     if first is None:
         return
     text = first[1].strip()
-    if text.startswith("[") or (text.startswith("{") and not _is_json(text)):
+    value = _value_of(text)
+    if text.startswith("[") or (text.startswith("{") and value is None):
         yield from _objects([first, *rows], name)
         return
-    second = next(rows, None)
-    if second is None and text.startswith("{"):
-        with at_line(name, first[0]):
-            _check_rows(text)
-    yield from chain([first], () if second is None else [second], rows)
+    # Only an object that may be a whole table waits for the next line.
+    if what := _of_columns(value):
+        second = next(rows, None)
+        if second is None:
+            raise ValueError(f"{name}:{first[0]}: {what}")
+        rows = chain([second], rows)
+    yield first
+    yield from rows
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -65,12 +69,12 @@ def _objects(rows: list[tuple[int, str]], name: str) -> Iterator[tuple[int, str]
         counted = position
         with at_line(name, rows[index][0]):
             try:
-                _, stop = decoder.raw_decode(text, position)
+                parsed, stop = decoder.raw_decode(text, position)
             except (ValueError, RecursionError) as error:
                 raise ValueError(_not_json(text, position, rows[0][1], error)) from error
             value = text[position:stop].replace("\n", " ")
-            if not is_array and index == 0 and not text[stop:].strip():
-                _check_rows(value)
+            if not is_array and not text[stop:].strip() and (what := _of_columns(parsed)):
+                raise ValueError(what)
         yield rows[index][0], value
         position = stop
     if is_array and not text.rstrip().endswith("]"):
@@ -96,24 +100,26 @@ def _error_of(text: str) -> str:
     return ""
 
 
-def _is_json(text: str) -> bool:
-    """Returns whether a text is JSON, apart from what only `parse_json` refuses."""
+def _value_of(text: str) -> Any:
+    """Returns the value of a JSON text, or None if it is none."""
     try:
-        json.loads(text)
+        return json.loads(text)
     except RecursionError:
-        return True
+        # Who reads the line says that it is nested too deep.
+        return {}
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _check_rows(text: str) -> None:
-    """Raises `ValueError` if the only object of a file has the columns of pandas' `to_json`."""
-    value = json_object(text)
+def _of_columns(value: Any) -> str:
+    """Returns why an object is no row, if it has the columns of pandas' `to_json`, or else ""."""
+    if not isinstance(value, dict):
+        return ""
     if {"columns", "data"} <= value.keys():
-        raise ValueError(f"expected objects, not the columns and data of pandas; {_AS_LINES}")
+        return f"expected objects, not the columns and data of pandas; {_AS_LINES}"
     inner = list(value.values())
     if inner and all(isinstance(each, dict) and each for each in inner):
         same = all(each.keys() == inner[0].keys() for each in inner)
         if same and (all(map(str.isdecimal, inner[0])) or all(map(str.isdecimal, value))):
-            raise ValueError(f"expected objects, not one object of pandas' columns; {_AS_LINES}")
+            return f"expected objects, not one object of pandas' columns; {_AS_LINES}"
+    return ""

@@ -96,7 +96,7 @@ def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
         else:
             yield pair
     if not num_pairs:
-        raise ValueError(f"{file_path}:1: the file is empty: expected a pair on every line")
+        raise ValueError(f"{file_path}:1: there is no pair with both texts and a gold label")
     logger.info("%s: dropped %d pairs without a gold label", file_path, dropped)
 
 

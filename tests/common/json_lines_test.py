@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +7,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from elmo_tasks.common.json_lines import json_lines
 from elmo_tasks.common.records import read_records
 
 VALUES = st.dictionaries(
@@ -62,3 +64,11 @@ def test_an_empty_array_has_no_object(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[\n]\n")
 
     assert not list(read_records(tmp_path / "a.json"))
+
+
+def test_an_object_is_read_before_the_next_line_is_there() -> None:
+    def lines() -> Iterator[tuple[int, str]]:
+        yield 1, '{"a": 1}'
+        pytest.fail("the next line was read")
+
+    assert next(json_lines(lines(), "standard input")) == (1, '{"a": 1}')

@@ -1,6 +1,7 @@
 import csv
 import logging
 from pathlib import Path
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
@@ -59,7 +60,7 @@ def test_quotes_in_a_table_with_tabs_are_ordinary_characters(
 
 
 # The name and the content of a file, and its rows.
-READ: list[tuple[str, str | bytes, list[tuple[str, ...]]]] = [
+READ: list[tuple[str, str | bytes, list[tuple[Any, ...]]]] = [
     ("a.csv", "text|label\nOne, two.|x\n", [("One, two.", "x")]),
     ("a.csv", "\n\ntext;label\nOne, two.;x\n", [("One, two.", "x")]),
     ("a.csv", 'sep=;\ntext;label\n"One; two.";x\n', [("One; two.", "x")]),
@@ -84,7 +85,7 @@ READ: list[tuple[str, str | bytes, list[tuple[str, ...]]]] = [
 
 @pytest.mark.parametrize(("name", "content", "rows"), READ)
 def test_a_table_is_known_by_its_content(
-    name: str, content: str | bytes, rows: list[tuple[str, ...]], tmp_path: Path
+    name: str, content: str | bytes, rows: list[tuple[Any, ...]], tmp_path: Path
 ) -> None:
     assert values(written(tmp_path / name, content)) == rows
 

@@ -58,7 +58,7 @@ class Dress(NamedTuple):
         delimiter = DELIMITERS[self.form]
         if self.sep_line:
             file.write(f"sep={delimiter}{self.line_end}")
-        quoting = csv.QUOTE_ALL if self.quotes_all else csv.QUOTE_MINIMAL
+        quoting: Any = csv.QUOTE_ALL if self.quotes_all else csv.QUOTE_MINIMAL
         writer = csv.writer(
             file, delimiter=delimiter, quoting=quoting, lineterminator=self.line_end
         )

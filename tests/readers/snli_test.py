@@ -58,7 +58,11 @@ def test_a_tokenizer_cuts_the_texts() -> None:
     assert read(OFFICIAL, tokenizer=WhitespaceTokenizer())[0][0][-1] == "ducks."
 
 
-PAIR = {"sentence1": "Two dogs run.", "sentence2": "The dogs sleep.", "gold_label": "neutral"}
+PAIR: dict[str, Any] = {
+    "sentence1": "Two dogs run.",
+    "sentence2": "The dogs sleep.",
+    "gold_label": "neutral",
+}
 
 
 def test_the_official_table_is_known_without_a_suffix(tmp_path: Path) -> None:
@@ -72,7 +76,12 @@ def test_pairs_with_gaps_are_left_out_and_labels_may_have_capitals(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a.json"
-    rows = [{}, {"sentence2": " "}, {"gold_label": None}, {"gold_label": "NEUTRAL"}]
+    rows: list[dict[str, Any]] = [
+        {},
+        {"sentence2": " "},
+        {"gold_label": None},
+        {"gold_label": "NEUTRAL"},
+    ]
     path.write_text(json.dumps([PAIR | row for row in rows], indent=1))
 
     with caplog.at_level(logging.WARNING, logger="elmo_tasks"):
