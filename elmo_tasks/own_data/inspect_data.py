@@ -177,7 +177,8 @@ def _too_few_labels(
 def _inspect_tags(args: argparse.Namespace) -> tuple[Reader, list[Example], Found]:
     path = args.file
     reader = choose_tags(path, args.column, args.language, not args.no_spans)
-    sentences = list(reader.sentences(path))
+    left_out = LeftOut()
+    sentences = list(reader.sentences(path, left_out))
     tags = Counter(tag for sentence in sentences for tag in sentence.tags)
     line = (
         f"{path} has {len(sentences):,} sentences of {tags.total():,} words, tags in "
@@ -190,7 +191,9 @@ def _inspect_tags(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
         if unused := [name for name in reader.columns if name not in ("word", reader.column)]:
             notes.append(f"Columns that are not used: {listed(unused)}. --column NAME chooses one.")
     lines = [line, *about_tags(reader, path, sentences)]
-    return reader, list(read_examples(reader, path)), Found(lines, notes, fields, {})
+    if left_out:
+        notes.append(f"Left out: {left_out}.")
+    return reader, list(read_examples(reader, path, LeftOut())), Found(lines, notes, fields, {})
 
 
 def _counted(counts: Counter[str]) -> str:

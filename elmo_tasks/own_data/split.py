@@ -15,7 +15,8 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader
 
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.records import Record, read_records, read_rows, suffix_of
+from elmo_tasks.common.records import Record, read_rows, suffix_of
+from elmo_tasks.common.rows import LeftOut
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
@@ -41,19 +42,23 @@ class Example(NamedTuple):
     text: str
 
 
-def read_examples(reader: Reader, path: str | os.PathLike) -> Iterator[Example]:
+def read_examples(
+    reader: Reader, path: str | os.PathLike, left_out: LeftOut | None = None
+) -> Iterator[Example]:
     """
     Yields the examples of a file. The rows of tables become JSON. CoNLL-U stays as it is. Sentences
     in other columns get tabs between the columns; an index, comments and a header are left out.
     """
     if isinstance(reader, ClassifyReader):
-        return row_examples(reader, read_rows(path))
-    return _sentences(reader, path)
+        return row_examples(reader, read_rows(path), left_out)
+    return _sentences(reader, path, left_out)
 
 
-def row_examples(reader: ClassifyReader, records: Iterable[Record]) -> Iterator[Example]:
+def row_examples(
+    reader: ClassifyReader, records: Iterable[Record], left_out: LeftOut | None = None
+) -> Iterator[Example]:
     """Yields the examples of the rows that have each text and a label."""
-    for record in reader.complete_rows(records):
+    for record in reader.complete_rows(records, left_out):
         with at_line(record.file, record.line):
             label = reader.labels_of(record.values)
         line = json.dumps(record.values, ensure_ascii=False, default=str)
@@ -120,7 +125,7 @@ def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     if not is_own(config) or not (folder / "metrics.json").exists():
         return []
     dev = config["validation_data_path"]
-    num_dev = sum(1 for _ in read_examples(_reader(config), dev))
+    num_dev = sum(1 for _ in read_examples(_reader(config), dev, LeftOut()))
     what = "rows" if config["dataset_reader"]["type"] == "elmo_classify" else "sentences"
     line = (
         f"{metric_of(config)}: {100 * score_of(config, folder):.1f}, on the {num_dev:,} {what} of "
@@ -190,10 +195,12 @@ def folds_line(metric: str, scores: list[float]) -> str:
     return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
 
 
-def _sentences(reader: TagReader, path: str | os.PathLike) -> Iterator[Example]:
+def _sentences(
+    reader: TagReader, path: str | os.PathLike, left_out: LeftOut | None
+) -> Iterator[Example]:
     kind = reader.kind_of(path)
     blocks = _blocks(path) if kind == "conllu" else iter(())
-    for record, sentence in reader.records(path):
+    for record, sentence in reader.records(path, left_out):
         if kind == "json":
             lines = f"{json.dumps(record.values, ensure_ascii=False)}\n"
         elif kind == "conllu":

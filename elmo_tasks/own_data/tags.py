@@ -8,6 +8,7 @@ from itertools import islice
 from elmo_tasks.common.columns import sentence_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
+from elmo_tasks.common.rows import LeftOut
 from elmo_tasks.common.span_tags import usual_tags
 from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import numbered_lines
@@ -56,7 +57,7 @@ def choose_tags(
         columns, tags = _columns(path)
         column = column or tags
     reader = TagReader(column, columns=columns, language=language)
-    sentences = list(reader.sentences(path))
+    sentences = list(reader.sentences(path, LeftOut()))
     if not any(sentence.tags for sentence in sentences):
         raise ConfigurationError(f"{path} has no token")
     reader.spans = may_be_spans and _mark_spans(path, sentences)

@@ -13,6 +13,7 @@ from elmo_tasks.common.column_layout import is_document, layout_of
 from elmo_tasks.common.columns import CONLLU, HEAD, check_columns, sentence_columns, warn_once
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import Record, kind_of, read_records
+from elmo_tasks.common.rows import LeftOut, complete_rows
 from elmo_tasks.common.span_tags import tags_of_types, usual_tags
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.common.text_files import at_line, numbered_lines
@@ -170,20 +171,26 @@ class TagReader(TextReader):
             fields["tags"] = TagsField(tags, text)
         return Instance(fields)
 
-    def sentences(self, path: str | os.PathLike) -> Iterator[TaggedSentence]:
+    def sentences(
+        self, path: str | os.PathLike, left_out: LeftOut | None = None
+    ) -> Iterator[TaggedSentence]:
         """Yields the sentences of a file, as `records` does."""
-        for _, sentence in self.records(path):
+        for _, sentence in self.records(path, left_out):
             yield sentence
 
-    def records(self, path: str | os.PathLike) -> Iterator[tuple[Record, TaggedSentence]]:
+    def records(
+        self, path: str | os.PathLike, left_out: LeftOut | None = None
+    ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
-        Yields the records of a file, which is read as a stream, and the sentence in each. Raises
+        Yields the records of a file, which is read as a stream, and the sentence in each. Objects
+        of JSON that a user of Prodigy rejected or ignored are `left_out`, or counted in the log.
+        Raises
         `ConfigurationError` if the file has no column `column`, and `ValueError` with file and line
         if a line cannot be read, or no span begins and ends with a word.
         """
         kind = self.kind_of(path)
         if kind == "json":
-            yield from self._of_json(path)
+            yield from self._of_json(path, left_out)
             return
         word = "form" if kind == "conllu" else "word"
         if kind == "columns":
@@ -200,14 +207,16 @@ class TagReader(TextReader):
             record = Record(str(path), line, values)
             yield record, TaggedSentence(numbers, words, tags)
 
-    def _of_json(self, path: str | os.PathLike) -> Iterator[tuple[Record, TaggedSentence]]:
+    def _of_json(
+        self, path: str | os.PathLike, left_out: LeftOut | None
+    ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
         Yields the records of JSON or Parquet. Those with a span that no tags can mark are left out
         and counted in the log.
         """
         misplaced: list[tuple[int, MisplacedSpan]] = []
         is_empty = True
-        for record in read_records(path):
+        for record in complete_rows(read_records(path), left_out=left_out):
             with at_line(path, record.line):
                 try:
                     words, tags = tagged_words(record.values, self.column, self.tokenizer.tokenize)

@@ -1,4 +1,5 @@
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +185,20 @@ def test_json_may_have_tokens_and_their_tags(tmp_path: Path) -> None:
     assert [(each.words, each.tags) for each in read(path, "pos")] == [
         (["Rain", "fell"], ["N", "V"])
     ]
+
+
+def test_what_a_user_of_prodigy_rejected_or_ignored_is_left_out_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.jsonl"
+    row = {"text": "Eve sings", "spans": [{"start": 0, "end": 3, "label": "PER"}]}
+    rows = [row | {"answer": answer} for answer in ("accept", "reject", "ignore")]
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+
+    with caplog.at_level(logging.WARNING):
+        (instance,) = TagReader("spans", spans=True).read(path)
+    assert instance["tags"].labels == ["U-PER", "O"]
+    assert (
+        'a.jsonl: left out 1 row with "answer": "reject" (line 2), 1 row with "answer": '
+        '"ignore" (line 3)'
+    ) in caplog.text
