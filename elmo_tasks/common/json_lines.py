@@ -32,17 +32,21 @@ def json_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[in
         return
     text = first[1].strip()
     value = _value_of(text)
-    if text.startswith("[") or (text.startswith("{") and value is None):
-        yield from _objects([first, *rows], name)
-        return
-    # Only an object that may be a whole table waits for the next line.
-    if what := _of_columns(value):
+    # Only what may be the beginning of more than a line waits for the next line.
+    if text.startswith("[") or (text.startswith("{") and value is None) or _of_columns(value):
         second = next(rows, None)
-        if second is None:
-            raise ValueError(f"{name}:{first[0]}: {what}")
-        rows = chain([second], rows)
+        rows = chain([] if second is None else [second], rows)
+        # An object on the next line shows a damaged line; an array may have its objects so.
+        are_lines = value is not None or (text[0] == "{" and _is_object(second))
+        if second is None or not are_lines:
+            yield from _objects([first, *rows], name)
+            return
     yield first
     yield from rows
+
+
+def _is_object(line: tuple[int, str] | None) -> bool:
+    return line is not None and isinstance(_value_of(line[1]), dict)
 
 
 def json_object(text: str) -> dict[str, Any]:

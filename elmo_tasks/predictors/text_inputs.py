@@ -91,7 +91,8 @@ def read_inputs(
         )
     if kind in ("columns", "conllu"):
         return Inputs(name, False, _columns(path, kind, predictor))
-    if "\t" in first.values["text"]:
+    is_tagger = isinstance(predictor._dataset_reader, TagReader)
+    if "\t" in first.values["text"] and not is_tagger:
         logger.warning(
             "%s: each line is a text, and has tabs; if it is a table, name the column of the texts "
             "with --column (and give --no-header if its first line is a row)",
@@ -115,9 +116,7 @@ def _is_table(first: Record, predictor: TextPredictor, column: str | None, heade
     return any(has_columns(first.values["text"], each) for each in wanted)
 
 
-def _json(
-    lines: Iterable[Record], predictor: Predictor, name: str
-) -> Iterator[Record | BadLine]:
+def _json(lines: Iterable[Record], predictor: Predictor, name: str) -> Iterator[Record | BadLine]:
     for number, line in json_lines(((each.line, each.values["text"]) for each in lines), name):
         record = Record(name, number, {})
         try:

@@ -60,6 +60,19 @@ def test_what_is_no_object_is_refused_with_its_line(text: str, words: str, tmp_p
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("bad", ['{"a": 1', "[1]", '["a"]'])
+def test_a_first_line_that_is_no_object_leaves_the_others(bad: str) -> None:
+    lines = [(1, bad), (2, '{"a": 2}'), (3, '{"a": 3}')]
+
+    assert list(json_lines(iter(lines), "a.jsonl")) == lines
+
+
+def test_the_objects_of_an_array_may_be_lines_between_commas(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[\n{"a": 1}\n,\n{"a": 2}\n]\n')
+
+    assert [each.values for each in read_records(tmp_path / "a.json")] == [{"a": 1}, {"a": 2}]
+
+
 def test_an_empty_array_has_no_object(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[\n]\n")
 

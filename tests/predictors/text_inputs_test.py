@@ -174,7 +174,9 @@ TEXTS = ["A film.", "A [bore], \n{really}."]
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize("predictor", [Sentences(), SimpleNamespace(load_line=json.loads)])
+@pytest.mark.parametrize(
+    "predictor", [Sentences(), SimpleNamespace(load_line=json.loads, _dataset_reader=None)]
+)
 def test_a_json_array_has_inputs_in_any_layout(
     indent: int | None, predictor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
