@@ -111,8 +111,9 @@ def _is_table(first: Record, predictor: TextPredictor, column: str | None, heade
     elif column is not None:
         wanted = [(column,)]
     else:
-        others = ("text",) if len(names) == 1 else tuple(predictor.other_texts)
-        wanted = [names, others] if others else [names]
+        other = {name: other for other, name in predictor.other_texts.items()}
+        others = ("text",) if len(names) == 1 else tuple(other.get(name, name) for name in names)
+        wanted = [names, others]
     return any(has_columns(first.values["text"], each) for each in wanted)
 
 
