@@ -15,7 +15,7 @@ from elmo_tasks.common.columns import is_document, sentence_columns
 from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, head_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
-from elmo_tasks.common.tables import Row, fasttext_rows, table_rows, with_names
+from elmo_tasks.common.tables import Row, fasttext_rows, named_rows, table_rows
 from elmo_tasks.common.text_files import at_line, lines_of, opened, refuse_damaged
 
 # The suffixes of compressed files.
@@ -159,7 +159,7 @@ def records_in(
     if kind == "parquet":
         return _parquet(raw, name, only)
     if kind == "xlsx":
-        rows = with_names(_sheet_rows(raw, name), name, header)
+        rows = named_rows(_sheet_rows(raw, name), name, header)
         return (Record(name, *row) for row in rows)
     lines = lines_of(raw, name)
     if kind == "rows":
@@ -172,7 +172,7 @@ def records_in(
     if kind == "fasttext":
         return (Record(name, *row) for row in fasttext_rows(lines))
     if kind in ("csv", "tsv"):
-        rows = with_names(table_rows(lines, name, kind), name, header)
+        rows = named_rows(table_rows(lines, name, kind), name, header)
         return (Record(name, *row) for row in rows)
     sentences = sentence_columns(lines, name, kind, columns)
     return (Record(name, line, values) for line, values, _ in sentences)

@@ -79,7 +79,7 @@ def fasttext_rows(lines: Iterable[Line]) -> Iterator[tuple[int, dict[str, Any]]]
             yield number, {"label": labels[0] if len(labels) == 1 else labels, "text": text}
 
 
-def with_names(
+def named_rows(
     rows: Iterator[Row], name: str, header: bool
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """
