@@ -6,6 +6,7 @@ there from an empty folder, as somebody who has no copy of this repository. Prin
     python scripts/try_install.py --python 3.10 3.13 --sizes core
     python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
     python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
+    python scripts/try_install.py --lowest --sizes core     # the lowest versions of setup.py
 
 There is no C++ compiler in the new environments: the wheel must bring the compiled functions, and
 the source distribution must work without them. `scripts/installed_checks.py` has the checks. Needs
@@ -13,6 +14,7 @@ a network or a full cache of pip, and 6 GB of disk for each environment, unless 
 """
 
 import argparse
+import email
 import importlib.metadata
 import json
 import os
@@ -22,6 +24,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -84,6 +87,7 @@ def parse_args() -> argparse.Namespace:
         "they must be of the same Python",
     )
     add("--dist", metavar="DIR", help="put the distributions here and keep them")
+    add("--lowest", action="store_true", help="install the lowest versions that setup.py names")
     return parser.parse_args()
 
 
@@ -129,6 +133,10 @@ def try_one(
     for package in args.borrow:
         borrow(package, Path(sysconfig.get_path("purelib", vars={"base": place / "venv"})))
     began = time.monotonic()
+    if args.lowest:
+        bounds = place / "lowest.txt"
+        bounds.write_text("\n".join(lowest(wheel)))
+        install += ["-c", str(bounds)]
     for step in steps:
         run([*install, *step], env={**os.environ, "CXX": "no-such-compiler"})
     seconds = time.monotonic() - began
@@ -148,6 +156,20 @@ def try_one(
     files = (path for path in (place / "venv").rglob("*") if path.is_file())
     megabytes = sum(path.stat().st_size for path in files if not path.is_symlink()) / 1e6
     return [version, size, f"{seconds:.0f}", f"{megabytes:,.0f}"], results
+
+
+def lowest(wheel: str) -> list[str]:
+    """Returns the lowest version of each package that a wheel or an extra needs: `name==1.2`."""
+    with zipfile.ZipFile(wheel) as file:
+        (name,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(file.read(name))
+    needed = map(Requirement, metadata.get_all("Requires-Dist", []))
+    return sorted(
+        f"{each.name}=={bound.version}"
+        for each in needed
+        for bound in each.specifier
+        if bound.operator == ">="
+    )
 
 
 def borrow(package: str, site_packages: Path) -> None:
