@@ -28,8 +28,8 @@ _PAGES = """
 sst ner snli squad srl coref movie_reviews bilms speed store at_scale own_bilm continue_a_bilm
 several_machines training_speed vectors what_was_learnt language_model other_languages your_data
 is_elmo_worth_it trained_models serve errors compare_variants choices install
-in_your_allennlp_project moving_from_allennlp pytorch without_pytorch spacy sklearn large_text
-when_something_goes_wrong
+in_your_allennlp_project test_your_model moving_from_allennlp pytorch without_pytorch spacy
+sklearn large_text when_something_goes_wrong
 """
 PAGES = ["README", *(f"docs/{page}" for page in _PAGES.split())]
 
