@@ -4,13 +4,16 @@ import re
 from collections.abc import Collection
 
 _PREFIX = "(?P<prefix>[BIESULMW])"
-# How tags are written in files: `B-PER`, `PER-B`, `B_PER`, `PER_B`, `B/PER` or `PER/B`; if no tag
-# is written so, with a small letter as the prefix.
+# How tags are written in files: `B-PER` or `PER-B`, with any of the signs; if no tag is written so,
+# with a small letter as the prefix.
 _NOTATIONS = [
     re.compile(pattern, flags)
     for flags in (0, re.IGNORECASE)
-    for sign in "-_/"
-    for pattern in (f"{_PREFIX}{sign}(?P<type>.+)", f"(?P<type>.+){sign}{_PREFIX}")
+    for sign in "-_/:|."
+    for pattern in (
+        f"{_PREFIX}{re.escape(sign)}(?P<type>.+)",
+        f"(?P<type>.+){re.escape(sign)}{_PREFIX}",
+    )
 ]
 
 

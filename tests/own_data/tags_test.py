@@ -74,6 +74,7 @@ SPANS = "The tags mark spans, which the model learns in BIOUL; the metric is F1.
 SAID = {
     BIO: SPANS,
     BIO.replace("-", "_"): f"{SPANS} B_PER is read as B-PER.",
+    BIO.replace("-", ":"): f"{SPANS} B:PER is read as B-PER.",
     BIO.replace("B-", "b-").replace("I-", "i-"): f"{SPANS} b-PER is read as B-PER.",
     BIO.replace("B-PER", "PER-B").replace("B-LOC", "LOC-B").replace("I-LOC", "LOC-I"): (
         f"{SPANS} PER-B is read as B-PER."
