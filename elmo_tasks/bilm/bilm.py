@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from elmo_tasks.bilm.bidirectional_lstm import TokenVectors, bidirectional_layers
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
+from elmo_tasks.bilm.files.known_bilms import MIX_FILE, OPTIONS_FILE, OTHER_FILES, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.weights import write_weights
 from elmo_tasks.bilm.formats import format_of
@@ -82,13 +82,21 @@ class BiLm(torch.nn.Module):
         """
         Writes `options.json`, with the start state, and `weights.hdf5`, rounded to `dtype`.
         AllenNLP and bilm-tf can read them too. A biLM of words also gets its `vocab.txt`. Each file
-        appears whole. The options appear last, so a folder that has them is complete.
+        appears whole. The options appear last, so a folder that has them is complete. Files of
+        these names are replaced, and a `mix.json` is removed, since it is of the biLM before. Raises
+        `ConfigurationError` if the folder has the files of another format, which would be read.
         """
         if not self.format.in_hdf5:
             raise ConfigurationError(
                 f"a biLM of {self.format.name} cannot be written as options.json and weights.hdf5: "
                 "use the folder that it was read from"
             )
+        for _, other in OTHER_FILES:
+            if (Path(folder) / other).exists():
+                raise ConfigurationError(
+                    f"{folder} has {other}, another biLM, which would be read in place of what is "
+                    "written: choose another folder"
+                )
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
@@ -96,6 +104,7 @@ class BiLm(torch.nn.Module):
             write_weights(Path(folder) / WEIGHTS_FILE, self.options, self.state_dict(), dtype)
             if self.options.num_words:
                 write_vocabulary(folder, self.word_table.lexicon.get_words())
+            (Path(folder) / MIX_FILE).unlink(missing_ok=True)
 
     @property
     def raw_options(self) -> dict[str, Any]:

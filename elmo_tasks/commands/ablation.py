@@ -67,6 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         help="set a field of the task's library, for all variants; the value is jsonnet",
     )
+    add_shared(
+        parser,
+        "--force",
+        help="replace an output that exists: train runs of other settings anew",
+    )
     add_shared(parser, "--overrides", "--threads")
     add_count(parser, "--jobs", 1, "runs to train at the same time")
 
@@ -91,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
     ]
     packages = ["elmo_tasks.plugin", *args.include_package]
     with lock(root):
-        report = run_ablation(args.task, runs, settings, args.jobs, packages)
+        report = run_ablation(args.task, runs, settings, args.jobs, packages, args.force)
     print(f"\n{text_of(report)}\nThis table and results.json are in {root}.")
     sys.exit(1 if any(run["status"] == "failed" for run in report["runs"]) else 0)
 

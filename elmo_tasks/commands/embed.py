@@ -24,7 +24,7 @@ examples:
   elmo-tasks embed text.txt text.hdf5
   elmo-tasks embed reviews.csv reviews.hdf5 --column review --split
   elmo-tasks embed 'news/*.txt.xz' news.hdf5 --average --bilm original
-  elmo-tasks embed a.jsonl b.jsonl vectors --shards parquet --processes 8
+  elmo-tasks embed a.jsonl b.jsonl vectors --shards --processes 8
   elmo-tasks embed s3://bucket/text.gz s3://bucket/vectors --ray local
   elmo-tasks embed text.txt words.txt --words 20000
 """
@@ -40,6 +40,7 @@ from elmo_tasks.commands.options import (
     add_count,
     add_shared,
     add_texts,
+    bilm_inputs,
     open_from_args,
     texts_from_args,
 )
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_texts(parser)
     add("output_file", metavar="OUT", help="the file to write, or the folder")
+    add_shared(parser, "--force")
     add_shared(parser, "--split", "--language")
     embedding = parser.add_mutually_exclusive_group()
     for name, described in {
@@ -80,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output = parser.add_mutually_exclusive_group()
     output.add_argument(
-        "--shards", choices=["parquet"], help="write a folder of Parquet and a manifest"
+        "--shards", action="store_true", help="write a folder of Parquet and a manifest"
     )
     output.add_argument(
         "--ray",
@@ -94,6 +96,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     _refuse_contradictions(args)
     from elmo_tasks.common.files import lock
+    from elmo_tasks.common.outputs import check_outputs
+
+    # A folder is gone on with, and so is that of the parts of a file.
+    is_folder = args.shards or args.ray
+    folder = args.output_file if is_folder else f"{args.output_file}.partial"
+    files = () if is_folder else [args.output_file]
+    check_outputs(files, [*args.input_file, *bilm_inputs(args)], args.force, [folder])
 
     is_local = "://" not in args.output_file
     # A missing file is noticed before the biLM is loaded.
@@ -115,8 +124,6 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
     if not (args.shards or args.ray):
         if "://" in args.output_file:
             raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
-        if Path(args.output_file).exists():
-            raise ConfigurationError(f"{args.output_file} exists; choose another file or remove it")
 
 
 def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:
@@ -132,11 +139,11 @@ def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:
         # pyarrow is imported only when it is needed.
         from elmo_tasks.embed.shards import embed_shards
 
-        embed_shards(corpus, args.output_file, encoder, embedding, engine=engine)
+        embed_shards(corpus, args.output_file, encoder, embedding, engine, args.force)
     else:
         from elmo_tasks.embed.embed import embed
 
-        embed(corpus, Path(args.output_file), encoder, embedding, engine)
+        embed(corpus, Path(args.output_file), encoder, embedding, engine, args.force)
 
 
 def _encoder(args: argparse.Namespace) -> "ElmoEncoder":

@@ -17,7 +17,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_count, add_report, add_shared, deliver
+from elmo_tasks.commands.options import add_count, add_report, add_shared, check_written, deliver
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> None:
 
     given = [args.model] if args.against is None else [args.model, args.against]
     (name, *other), paths = zip(*name_archives(given).items())
+    check_written(args, args.data, *paths)
     compared, *others = [read_cases(open_archive(path), args.data) for path in paths]
     other_cases = [each.cases for each in others]
     report = error_report(name, args.data, compared, args.top, *other, *other_cases)

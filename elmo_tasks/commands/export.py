@@ -18,6 +18,7 @@ examples:
 import argparse
 from pathlib import Path
 
+from elmo_tasks.commands.options import add_shared, packaged
 from elmo_tasks.common.errors import ConfigurationError
 
 
@@ -41,21 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write bilm.onnx, in float32; this needs pip install 'elmo-tasks[onnx]'",
     )
+    add_shared(parser, "--force")
     add("--place", help="which mix --onnx takes, input or output, if the model has both")
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
+    from elmo_tasks.bilm.files.known_bilms import MIX_FILE, OPTIONS_FILE, WEIGHTS_FILE
     from elmo_tasks.bilm.files.options import num_parameters
+    from elmo_tasks.bilm.lexicon import VOCABULARY_FILE
+    from elmo_tasks.common.outputs import check_outputs
     from elmo_tasks.elmo.mix import ElmoMix
     from elmo_tasks.elmo.opening import load_bilm, open_elmo
     from elmo_tasks.publish.onnx_file import ONNX_FILE, write_onnx
 
-    names = (ONNX_FILE,) if args.onnx else (OPTIONS_FILE, WEIGHTS_FILE)
-    files = [Path(args.folder) / name for name in names]
-    for file in files:
-        if file.exists():
-            raise ConfigurationError(f"{file} exists; choose another folder")
+    # A mix or a vocabulary that is there would be taken for those of the biLM.
+    of_bilm = (OPTIONS_FILE, WEIGHTS_FILE, MIX_FILE, VOCABULARY_FILE)
+    files = [Path(args.folder) / name for name in ((ONNX_FILE,) if args.onnx else of_bilm)]
+    check_outputs(files, [packaged(args.archive_file)], args.force, [args.folder])
     if args.place is not None and not args.onnx:
         raise ConfigurationError("--place chooses a mix: give --onnx as well")
     if args.onnx:

@@ -10,7 +10,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_report, deliver
+from elmo_tasks.commands.options import add_report, check_written, deliver
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,5 +30,6 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.archives.known_models import name_archives
 
     archives = name_archives(args.archives)
+    check_written(args, *archives.values())
     mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]
     deliver(args, mix_table(mixes), {"mixes": mixes}, lambda: draw_mixes(mixes))

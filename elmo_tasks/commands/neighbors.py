@@ -13,7 +13,14 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_bilm, add_count, add_report, deliver, open_from_args
+from elmo_tasks.commands.options import (
+    add_bilm,
+    add_count,
+    add_report,
+    check_written,
+    deliver,
+    open_from_args,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    check_written(args, args.corpus, *filter(None, [args.vectors]))
     from elmo_tasks.analysis.charts import draw_neighbors
     from elmo_tasks.analysis.neighbors.neighbors import neighbors, text_of
     from elmo_tasks.elmo.sentence_layers import SentenceLayers

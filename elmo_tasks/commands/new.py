@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from elmo_tasks import common
-from elmo_tasks.common.errors import ConfigurationError, require_allennlp
+from elmo_tasks.commands.options import add_shared
+from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.package_data import config_folder
 from elmo_tasks.common.text import printable
 
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("task", metavar="TASK", choices=TASKS, help=", ".join(TASKS))
     add("file", metavar="FILE", type=Path, help="the config to write, or data of your own")
-    add("--force", action="store_true", help="replace what is there")
+    add_shared(parser, "--force")
     add = parser.add_argument_group("for data of your own").add_argument
     add("--text", action="append", metavar="NAME", help="a column with texts; twice for two")
     add("--label", metavar="NAME", help="the column with the label")
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> None:
     # Without AllenNLP the config could be written, but not used.
     require_allennlp()
     from elmo_tasks.common.files import write_whole
+    from elmo_tasks.common.outputs import check_outputs
 
     config, found = args.file, None
     if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
@@ -66,10 +68,8 @@ def run(args: argparse.Namespace) -> None:
         from elmo_tasks.own_data.inspect_data import inspect_data
 
         config, found = inspect_data(args)
-    if config.exists() and not args.force:
-        raise ConfigurationError(
-            f"{config} exists; choose another name, or replace it with --force"
-        )
+    else:
+        check_outputs([config], force=args.force)
     if found is None:
         write_whole(config, first_config(args.task, config))
     else:

@@ -2,13 +2,14 @@
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.package_data import TRAINED
+from elmo_tasks.common.package_data import TRAINED, pretrained_files
 from elmo_tasks.common.text import printable
 
 # PyTorch is imported only when a command runs, and matplotlib only for a chart.
@@ -61,6 +62,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "default": "en",
         "help": "spaCy's code of the language of raw text, such as de or zh (default: en)",
     },
+    "--force": {"action": "store_true", "help": "replace an output that exists"},
     "--output": {"metavar": "OUT"},
     "--overrides": {
         "metavar": "JSON",
@@ -79,7 +81,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "of the cores, and a biLM that is not trained computes two parts of a batch at once)",
     },
 }
-_OTHER_NAMES = {"--output": "--output-file", "--overrides": "-o"}
+_OTHER_NAMES = {"--force": "-f", "--output": "--output-file", "--overrides": "-o"}
 
 
 def add_shared(parser: Any, *names: str, **changes: Any) -> None:
@@ -136,6 +138,36 @@ def open_from_args(args: argparse.Namespace) -> "Opened":
     return open_elmo(name, device=device_of(args), dtype=args.dtype)
 
 
+def check_written(args: argparse.Namespace, *inputs: str | os.PathLike) -> None:
+    """
+    Refuses, before anything is read, a file of `--output`, `--json` or `--chart` that is an input,
+    or exists without `--force` (see `check_outputs`). `inputs` are those of the command, besides
+    the biLM that the options name.
+    """
+    from elmo_tasks.common.outputs import check_outputs
+
+    json_file = getattr(args, "json", None)
+    files = [getattr(args, name, None) for name in ("output", "chart")]
+    files.append(None if json_file == "-" else json_file)
+    check_outputs(files, [*map(packaged, inputs), *bilm_inputs(args)], args.force)
+
+
+def bilm_inputs(args: argparse.Namespace) -> list[str]:
+    """Returns the paths of the biLM that the options `--bilm`, `--options`, `--weights` name."""
+    names = [getattr(args, name, None) for name in ("bilm", "options", "weights")]
+    files = [packaged(name) for name in names if name is not None]
+    # The options of a biLM are beside its weights, and their names begin alike.
+    return files + [f"{file[:-12]}options.json" for file in files if file.endswith("weights.hdf5")]
+
+
+def packaged(name: str | os.PathLike) -> str:
+    """Returns the folder of a biLM or model of this package, or another name as it is."""
+    if os.path.exists(name):
+        return os.fspath(name)
+    known = {**pretrained_files("*/weights.hdf5"), **pretrained_files("models/*/config.json")}
+    return os.path.dirname(known[str(name)]) if name in known else os.fspath(name)
+
+
 def add_texts(parser: argparse.ArgumentParser) -> None:
     """Adds the options for texts of any format, which `texts_from_args` reads."""
     add = parser.add_argument
@@ -170,6 +202,7 @@ def add_report(parser: argparse.ArgumentParser, has_chart: bool = True) -> None:
     )
     if has_chart:
         parser.add_argument("--chart", metavar="FILE", help="draw a chart, too, as PNG")
+    add_shared(parser, "--force")
 
 
 def deliver(

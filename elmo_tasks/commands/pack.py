@@ -19,13 +19,14 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_count, add_shared
+from elmo_tasks.commands.options import add_count, add_shared, packaged
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_shared(parser, "archive_file")
     add("folder", metavar="DIR", help="the new folder to write to")
+    add_shared(parser, "--force")
     add(
         "--bilm",
         metavar="NAME",
@@ -43,9 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.common.outputs import check_outputs
     from elmo_tasks.publish.publish import publish
 
-    published = publish(args.archive_file, args.folder, args.bilm, args.max_words)
+    check_outputs((), [packaged(args.archive_file)], folders=[args.folder])
+    published = publish(args.archive_file, args.folder, args.bilm, args.max_words, args.force)
     print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB.")
     print(f"Words: {published.num_words:,}.")
     for name, (known_as, fingerprint) in published.bilms.items():

@@ -16,7 +16,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_count, add_shared
+from elmo_tasks.commands.options import add_count, add_shared, check_written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "archive_file")
     add("input_file", metavar="FILE", help="the inputs; - for the standard input")
     add_shared(parser, "--output", help="write the answers to this file, too")
+    add_shared(parser, "--force")
     add("--silent", action="store_true", help="do not print the answers")
     add("--jsonl", action="store_true", help="answer plain text and tables in JSON, too")
     default = "the name of the input, such as sentence, or text"
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    check_written(args, args.archive_file, args.input_file)
     from elmo_tasks.in_allennlp.predict_command import predict
 
     predict(args)

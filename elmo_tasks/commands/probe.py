@@ -13,7 +13,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_report, add_shared, deliver
+from elmo_tasks.commands.options import add_report, add_shared, check_written, deliver
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.probe.probe import run_config, text_of
-    from elmo_tasks.in_allennlp.config_names import read_config
+    from elmo_tasks.in_allennlp.config_names import read_config_and_files
 
-    report = run_config(read_config(args.config, args.overrides))
+    config, files = read_config_and_files(args.config, args.overrides)
+    check_written(args, *files)
+    report = run_config(config)
     deliver(args, text_of(report), report)

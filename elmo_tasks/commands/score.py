@@ -26,6 +26,7 @@ from elmo_tasks.commands.options import (
     add_count,
     add_shared,
     add_texts,
+    check_written,
     device_of,
     texts_from_args,
     whole_number,
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_texts(parser)
-    add("--output", metavar="OUT", help="the file to write (default: the standard output)")
+    add_shared(parser, "--output", help="the file to write (default: the standard output)")
+    add_shared(parser, "--force")
     add(
         "--sums",
         action="store_true",
@@ -79,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    check_written(args, *args.input_file)
     from elmo_tasks.common.files import atomic_write
     from elmo_tasks.common.threads import one_thread
     from elmo_tasks.language_model.scoring.language_model import LanguageModel

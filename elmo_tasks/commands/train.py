@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("param_path", metavar="CONFIG", help="the path of a config, or its name in this package")
     add("-s", "--serialization-dir", metavar="DIR", required=True, help="the folder to write to")
     add("-r", "--recover", action="store_true", help="go on with the training in DIR")
-    add("-f", "--force", action="store_true", help="replace DIR if it exists")
+    add_shared(parser, "--force", help="replace the training in DIR")
     add(
         "--folds",
         type=int,

@@ -78,6 +78,11 @@ def check_folder(folder: Path) -> None:
             check_regular(path)
 
 
+def is_data_file(name: str) -> bool:
+    """Returns whether a name in a repository or folder is that of a biLM's or a model's data."""
+    return _DATA_FILE.fullmatch(name) is not None
+
+
 def is_hub_name(name: str) -> bool:
     """
     Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. The
@@ -113,7 +118,7 @@ def hub_folder(name: str) -> str:
     files: list[str] | None = None
     try:
         about = HfApi(endpoint).model_info(repo, revision=revision, files_metadata=True, timeout=10)
-        found = [each for each in about.siblings or () if _DATA_FILE.fullmatch(each.rfilename)]
+        found = [each for each in about.siblings or () if is_data_file(each.rfilename)]
         files = [each.rfilename for each in found]
         if not files:
             raise ConfigurationError(f"{name} has no files of a biLM or of a model")

@@ -3,7 +3,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,15 +16,18 @@ _FULL = 2**16
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
+def atomic_write(
+    path: str | os.PathLike, named: Callable[[Path], str] | None = None
+) -> Iterator[Path]:
     """
     Makes a file appear whole or not at all. Yields a temporary path to write to. This file is
     renamed to `path` if the block ends without an error, and otherwise removed. If the disk is
     full, raises an `OSError` that names `path`. Raises `ConfigurationError` if `path` is a device
-    or a pipe, such as `/dev/stdout`, because the renamed file would replace it.
+    or a pipe, such as `/dev/stdout`, because the renamed file would replace it. `named`
+    returns the last part of the path from the file that is whole; by default that of `path`.
     """
     target = Path(path)
-    if _is_stream(target):
+    if is_stream(target):
         raise ConfigurationError(f"{path} is a device or a pipe, which no file may replace")
     folder = target.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,7 +43,7 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         # Windows can sync a file only if it is open for writing.
         with open(aside, "r+b") as written:
             os.fsync(written.fileno())
-        aside.replace(target)
+        aside.replace(target if named is None else target.with_name(named(aside)))
     except (OSError, RuntimeError) as error:
         # If a disk is full, PyTorch raises a RuntimeError, and HDF5 an OSError without an `errno`.
         if _is_full(folder, error):
@@ -110,7 +113,9 @@ def lock(output: str | os.PathLike) -> Iterator[None]:
             lock.release()
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: str | os.PathLike) -> bool:
+    """Returns whether a path leads to a device, a pipe or an open file, such as `/dev/stdout`."""
+    path = Path(path)
     # `/dev/stdout` is a link to an open file, which may be a regular file.
     if path.is_symlink() and os.readlink(path).startswith("/proc/"):
         return True

@@ -11,7 +11,6 @@ from elmo_tasks.common.text import parse_json
 LAYER_NORMS = ("batch", "sentence")
 
 # The file of a trained mix, in the folder of its biLM.
-MIX_FILE = "mix.json"
 
 _FIELDS = {"layers", "scalar_parameters", "gamma", "layer_norm"}
 

@@ -15,7 +15,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.part_files import ABOUT, Parts
+from elmo_tasks.embed.part_files import Parts, is_whole
 from elmo_tasks.embed.parts import (
     Array,
     EmbedPart,
@@ -36,6 +36,7 @@ def embed(
     encoder: ElmoEncoder,
     embedding: str = "all",
     engine: Engine = map,
+    force: bool = False,
 ) -> None:
     """
     Writes the vectors of every sentence of a text to an HDF5 file, as `allennlp elmo` did: a
@@ -48,6 +49,7 @@ def embed(
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
         encoder's `mix`.
     engine (default `map`): Computes the parts, in one process or several.
+    force: Whether parts of an earlier run with other settings or text are replaced.
 
     # Raises
 
@@ -57,15 +59,12 @@ def embed(
     # All lines are read here, so that a damaged line is found before anything is computed.
     index = {text: str(number) for number, text in enumerate(corpus)}
     folder = output_file.with_name(f"{output_file.name}.partial")
-    if not (folder / ABOUT).exists():
-        # An earlier run was killed while it removed its parts.
-        shutil.rmtree(folder, ignore_errors=True)
-    parts = Parts(folder, about_vectors(encoder, embedding))
+    parts = Parts(folder, about_vectors(encoder, embedding), force)
     work = EmbedPart(encoder.layers, _write_part, parts, embedding, encoder.mix)
     manifest = embed_parts(corpus, work, engine, None, ".hdf5")
     files = [folder / part["file"] for part in manifest["parts"]]
     _join(files, output_file, manifest["num_sentences"], index)
-    shutil.rmtree(folder)
+    parts.remove()
     size = output_file.stat().st_size / 1e6
     print(
         f"Wrote {output_file}: {manifest['num_sentences']:,} sentences, "
@@ -98,13 +97,12 @@ def _join(
     # Without the order of making, h5py lists the names as 0, 1, 10, 11, ...
     with h5py.File(whole, "w", track_order=True) as file:
         for part in parts:
-            try:
-                read = h5py.File(part, "r")
-            except OSError as error:
+            if not is_whole(part):
                 raise ConfigurationError(
-                    f"{part} is damaged; remove it and run the same command again ({error})"
-                ) from error
-            with read:
+                    f"{part} was damaged after it was written: run the same command again, which "
+                    "computes it anew"
+                )
+            with h5py.File(part, "r") as read:
                 for name in sorted(read, key=int):
                     h5py.h5o.copy(read.id, name.encode(), file.id, name.encode())
         dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())

@@ -1,24 +1,37 @@
+import hashlib
 import json
+import logging
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.text import parse_json
 
+logger = logging.getLogger(__name__)
+
 # Readers of a folder of Parquet files ignore names that begin with an underscore.
 MANIFEST, ABOUT = "_manifest.json", "_about.json"
+
+# The name of a part: its index, a hash of its sentences, and the checksum of the file.
+_PART = re.compile(r"part-(\d{6,})-([0-9a-f]{16})(?:-([0-9a-f]{16}))?(\.\w+)")
+
+# What a killed process left of a file that it was writing.
+_UNFINISHED = re.compile(rf"\.({_PART.pattern}|_about\.json|_manifest\.json)\.\w+|\.whole\.hdf5")
 
 
 class Parts:
     """
-    A folder with a file for each part of an output, named by the index of the part and a hash of
-    its sentences. A file appears whole or not at all. So several processes and machines may write,
-    and after an interruption the names tell which parts are missing.
+    A folder with a file for each part of an output, named by the index of the part, a hash of its
+    sentences and a checksum of the file. A file appears whole or not at all. So several processes
+    and machines may write, and after an interruption the names tell which parts are missing or
+    damaged. Files of other names are left alone.
 
     # Parameters
 
@@ -26,47 +39,62 @@ class Parts:
         its first file.
     about: The settings that the parts depend on, by name. Parts of an earlier run with the same
         settings are used.
+    force: Whether parts with other settings or of another text are replaced.
 
     # Raises
 
-    `ConfigurationError`: The folder was begun with another `about`, or has other files.
+    `ConfigurationError`: The folder has files of something else; or without `force`, it was begun
+        with another `about`.
     """
 
-    def __init__(self, folder: str | os.PathLike, about: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: str | os.PathLike, about: dict[str, Any], force: bool = False
+    ) -> None:
         self.folder = os.fspath(folder).rstrip("/")
         self._about = about
-        system, inside = _system(self.folder)
-        paths = system.ls(inside, detail=False) if system.exists(inside) else []
-        names = set(map(os.path.basename, paths))
-        if ABOUT in names:
-            with part_file(self.folder, ABOUT) as path:
-                begun = parse_json(path.read_text(encoding="utf-8"))
-            if differ := [name for name in about if begun.get(name) != about[name]]:
-                self._refuse(" and another ".join(differ))
-        elif any(not name.startswith(".") for name in names):
+        self._force = force
+        names = self._names()
+        begun = self._begun() if ABOUT in names else None
+        if begun is None and any(not name.startswith(".") for name in names):
             raise ConfigurationError(f"{folder} has files of something else; use another folder")
-        else:
+        differ = [name for name in about if begun is not None and begun.get(name) != about[name]]
+        if differ:
+            self._refuse_or_remove(" and another ".join(differ), names)
+        if differ or begun is None:
             self._write_json(ABOUT, about)
-        # The file of each part.
-        self._found = {int(name.split("-")[1]): name for name in names if name.startswith("part-")}
-        for name in names:
-            # A killed process left this file. Another process may be removing it, too.
-            if name.startswith(".part-"):
-                with suppress(FileNotFoundError):
-                    system.rm_file(f"{inside}/{name}")
+        # The files of each part. Two processes may have written the same part.
+        self._found: dict[int, list[str]] = {}
+        for name in sorted(self._names()):
+            if part := _PART.fullmatch(name):
+                self._found.setdefault(int(part[1]), []).append(name)
+            elif _UNFINISHED.fullmatch(name):
+                self._remove(name)
 
     def has(self, index: int, name: str) -> bool:
-        """Returns whether a part has its file, `part-INDEX-HASH` with a suffix."""
-        found = self._found.get(index)
-        if found not in (None, name):
-            self._refuse(f"text: {found} has other sentences")
-        return found == name
+        """
+        Returns whether a part has its file. `name` is that of the file without its checksum. A file
+        whose content has another checksum is damaged, and removed.
+        """
+        for found in list(self._found.get(index, ())):
+            if _without_checksum(found) != name:
+                self._refuse_or_remove(f"text: {found} has other sentences", [found])
+            else:
+                with part_file(self.folder, found) as path:
+                    if is_whole(path):
+                        return True
+                logger.warning("%s/%s is damaged, and computed again", self.folder, found)
+                self._remove(found)
+            self._found[index].remove(found)
+        return False
 
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
-        """Yields a local path to write to. The file gets its name at the end of the block."""
+        """
+        Yields a local path to write to. The file gets its name, that of a part with its checksum,
+        at the end of the block.
+        """
         if _is_local(self.folder):
-            with atomic_write(Path(self.folder, name)) as aside:
+            with atomic_write(Path(self.folder, name), partial(_final_name, name)) as aside:
                 yield aside
             return
         system, folder = _system(self.folder)
@@ -77,26 +105,102 @@ class Parts:
             # Some file systems show a file before it is whole, so it is sent under another name.
             sent = f"{folder}/.{name}.{os.path.basename(local)}"
             system.put_file(str(aside), sent)
-            system.mv(sent, f"{folder}/{name}")
+            system.mv(sent, f"{folder}/{_final_name(name, aside)}")
 
     def finish(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Writes the manifest, and returns it. Call `has` for every part first."""
-        for index, name in self._found.items():
-            if index >= len(manifest["parts"]):
-                self._refuse(f"text: {name} is not in this text")
-        manifest = {"complete": True, **self._about, **manifest}
+        """
+        Writes the manifest with the names of the files, and returns it. Call `has` for every part
+        first.
+        """
+        files: dict[str, str] = {}
+        for name in sorted(self._names()):
+            if part := _PART.fullmatch(name):
+                if int(part[1]) >= len(manifest["parts"]):
+                    self._refuse_or_remove(f"text: {name} is not in this text", [name])
+                elif files.setdefault(_without_checksum(name), name) != name:
+                    # Two processes have computed this part, with other rounding.
+                    self._remove(name)
+        if lost := [part["file"] for part in manifest["parts"] if part["file"] not in files]:
+            raise ConfigurationError(
+                f"{self.folder}/{lost[0]} is not there any more: run the same command again"
+            )
+        parts = [{**part, "file": files[part["file"]]} for part in manifest["parts"]]
+        manifest = {"complete": True, **self._about, **manifest, "parts": parts}
         self._write_json(MANIFEST, manifest)
         return manifest
 
-    def _refuse(self, difference: str) -> NoReturn:
-        raise ConfigurationError(
-            f"{self.folder} was begun with another {difference}; use the same settings and text as "
-            "then, or remove the folder"
-        )
+    def remove(self) -> None:
+        """Removes all files that this class wrote, and the folder if nothing else is in it."""
+        self._remove_own(self._names())
+        self._remove(ABOUT)
+        with suppress(OSError):
+            os.rmdir(self.folder)
+
+    def _names(self) -> set[str]:
+        system, inside = _system(self.folder)
+        # Others may have written to the folder since it was listed.
+        system.invalidate_cache()
+        paths = system.ls(inside, detail=False) if system.exists(inside) else []
+        return set(map(os.path.basename, paths))
+
+    def _begun(self) -> dict[str, Any]:
+        """Returns the settings that the folder was begun with."""
+        with part_file(self.folder, ABOUT) as path:
+            try:
+                begun = parse_json(path.read_text(encoding="utf-8"))
+            except ValueError:
+                begun = None
+        if not isinstance(begun, dict) or not begun.keys() >= {"embedding", "biLM"}:
+            raise ConfigurationError(
+                f"{self.folder} has files of something else: {ABOUT} is not that of elmo-tasks "
+                "embed; use another folder"
+            )
+        return begun
+
+    def _refuse_or_remove(self, difference: str, names: Iterable[str]) -> None:
+        if not self._force:
+            raise ConfigurationError(
+                f"{self.folder} was begun with another {difference}; use the same settings and "
+                "text as then, or replace it with --force"
+            )
+        # The manifest would name parts that are not there any more.
+        self._remove_own([MANIFEST, *names])
+
+    def _remove_own(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name == MANIFEST or _PART.fullmatch(name) or _UNFINISHED.fullmatch(name):
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        system, inside = _system(self.folder)
+        # Another process may be removing it, too.
+        with suppress(FileNotFoundError):
+            system.rm_file(f"{inside}/{name}")
 
     def _write_json(self, name: str, content: dict[str, Any]) -> None:
         with self.write(name) as path:
             path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def is_whole(path: str | os.PathLike) -> bool:
+    """Returns whether the content of a part has the checksum of its name."""
+    part = _PART.fullmatch(os.path.basename(path))
+    return part is not None and part[3] == _checksum(path)
+
+
+def _checksum(path: str | os.PathLike) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=8)).hexdigest()
+
+
+def _final_name(name: str, path: Path) -> str:
+    """Returns the name of a file that is whole: that of a part gets its checksum."""
+    stem, suffix = os.path.splitext(name)
+    return f"{stem}-{_checksum(path)}{suffix}" if name.startswith("part-") else name
+
+
+def _without_checksum(name: str) -> str:
+    return _PART.sub(r"part-\1-\2\4", name)
 
 
 @contextmanager

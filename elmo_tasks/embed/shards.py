@@ -16,7 +16,7 @@ from elmo_tasks.common.text import parse_json
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.part_files import MANIFEST, Parts, part_file
+from elmo_tasks.embed.part_files import MANIFEST, Parts, is_whole, part_file
 from elmo_tasks.embed.parts import Array, EmbedPart, Engine, Part, about_vectors, embed_parts
 
 # The tokens of a part. With `mini`, a part takes 5 to 15 seconds and 100 MB of Parquet. A process
@@ -30,6 +30,7 @@ def embed_shards(
     encoder: ElmoEncoder,
     embedding: str = "all",
     engine: Engine = map,
+    force: bool = False,
 ) -> dict[str, Any]:
     """
     Writes the vectors of a text of any size to a folder: a Parquet file for each part of the text,
@@ -39,14 +40,14 @@ def embed_shards(
 
     folder: A path, or an address that fsspec knows.
 
-    embedding, engine: As for `embed`.
+    embedding, engine, force: As for `embed`.
 
     # Raises
 
     `ValueError`, `ConfigurationError`: As for `Corpus`, or a value is too large for float16.
     """
     about = {"format": "parquet", **about_vectors(encoder, embedding), "part_tokens": PART_TOKENS}
-    parts = Parts(folder, about)
+    parts = Parts(folder, about, force)
     write = partial(write_shard, embedding=embedding, num_layers=encoder.bilm.num_layers)
     work = EmbedPart(encoder.layers, write, parts, embedding, encoder.mix)
     manifest = embed_parts(corpus, work, engine, PART_TOKENS, ".parquet")
@@ -90,7 +91,8 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
     """
     Yields the sentences of a folder or address in the order of the text, in bounded memory: the
     index of each in the text, its tokens, and its vectors in float16, shape (num_layers, tokens,
-    dim), or for one layer (tokens, dim). Raises `ConfigurationError` if the folder is not complete.
+    dim), or for one layer (tokens, dim). Raises `ConfigurationError` if the folder is not complete,
+    or a file is damaged.
     """
     try:
         with part_file(folder, MANIFEST) as path:
@@ -101,14 +103,26 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
         ) from error
     names = vector_names(manifest["embedding"], manifest["num_layers"])
     for part in manifest["parts"]:
-        with part_file(folder, part["file"]) as path, pyarrow.parquet.ParquetFile(path) as file:
-            for rows in file.iter_batches(256):
-                ids, tokens = rows["id"].to_pylist(), rows["tokens"].to_pylist()
-                for row, (index, words) in enumerate(zip(ids, tokens)):
-                    shape = len(words), manifest["dim"]
-                    layers = [rows[name][row].values.to_numpy().reshape(shape) for name in names]
-                    stacked = numpy.stack(layers) if manifest["embedding"] == "all" else layers[0]
-                    yield index, words, stacked
+        with part_file(folder, part["file"]) as path:
+            if not is_whole(path):
+                raise ConfigurationError(
+                    f"{folder}/{part['file']} is damaged; run the same elmo-tasks embed again, "
+                    "which computes it anew"
+                )
+            yield from _read_shard(path, names, manifest)
+
+
+def _read_shard(
+    path: Path, names: list[str], manifest: dict[str, Any]
+) -> Iterator[tuple[int, list[str], Array]]:
+    with pyarrow.parquet.ParquetFile(path) as file:
+        for rows in file.iter_batches(256):
+            ids, tokens = rows["id"].to_pylist(), rows["tokens"].to_pylist()
+            for row, (index, words) in enumerate(zip(ids, tokens)):
+                shape = len(words), manifest["dim"]
+                layers = [rows[name][row].values.to_numpy().reshape(shape) for name in names]
+                stacked = numpy.stack(layers) if manifest["embedding"] == "all" else layers[0]
+                yield index, words, stacked
 
 
 def vector_names(embedding: str, num_layers: int) -> list[str]:

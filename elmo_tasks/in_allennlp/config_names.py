@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ from allennlp.common import params
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.outputs import paths_in
 from elmo_tasks.common.package_data import config_path, import_jsonnet
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.in_allennlp import replaced
@@ -27,6 +29,10 @@ _OF_TRAIN = (
     *("distributed", "evaluation", "include_in_archive"),
     *("numpy_seed", "pytorch_seed", "random_seed"),
 )
+
+
+# Finds the files that a config imports. `read_config_and_files` notes them, too.
+_import = import_jsonnet
 
 
 @contextmanager
@@ -49,6 +55,25 @@ def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -
     """Returns a config as AllenNLP reads it. The config may use our names."""
     with configs_by_name():
         return params.Params.from_file(path, overrides).as_dict(quiet=True)
+
+
+def read_config_and_files(
+    path: str | os.PathLike, overrides: str | dict[str, Any] = ""
+) -> tuple[dict[str, Any], list[str]]:
+    """
+    Returns a config as `read_config` does, and the names of all files that the training may read:
+    the config, what it imports, and each text in it that may be a path.
+    """
+    imported: list[str] = []
+
+    def note_import(folder: str, name: str) -> tuple[str, bytes]:
+        file, content = import_jsonnet(folder, name)
+        imported.append(file)
+        return file, content
+
+    with replaced(sys.modules[__name__], _import=note_import):
+        config = read_config(path, overrides)
+    return config, [os.fspath(config_path(path)), *imported, *paths_in(config)]
 
 
 def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
@@ -90,7 +115,7 @@ def _with_our_names(evaluate: Callable[..., str]) -> Callable[..., str]:
     def evaluate_with_names(name: str, *args: Any, **options: Any) -> str:
         try:
             # Within another block of `configs_by_name`, the options have the callback already.
-            return evaluate(name, *args, **{"import_callback": import_jsonnet, **options})
+            return evaluate(name, *args, **{"import_callback": _import, **options})
         except RuntimeError as error:
             # AllenNLP evaluates the overrides as a snippet without a name.
             message = re.sub("^[A-Z]+ ERROR: ", "", str(error).strip().split("\n")[0])

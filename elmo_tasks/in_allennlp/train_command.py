@@ -1,5 +1,6 @@
 import argparse
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,17 @@ from allennlp.training import util as training_util
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, lock
+from elmo_tasks.common.outputs import paths_in
 from elmo_tasks.elmo.from_config import with_options
 from elmo_tasks.in_allennlp import replaced
-from elmo_tasks.in_allennlp.config_names import check_fields, configs_by_name, read_config
+from elmo_tasks.in_allennlp.config_names import (
+    check_fields,
+    configs_by_name,
+    read_config,
+    read_config_and_files,
+)
 from elmo_tasks.in_allennlp.quiet import kept_quiet
+from elmo_tasks.in_allennlp.training_folder import check_folder, remove_training
 from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.several_processes import prepare_processes
 from elmo_tasks.training.trainer import logger
@@ -26,16 +34,20 @@ def train_model(
     recover: bool = False,
     force: bool = False,
     node_rank: int = 0,
+    inputs: Iterable[str] = (),
     **options: Any,
 ) -> Model | None:
     """
-    Trains as AllenNLP's `train_model` does, with three more guarantees:
+    Trains as AllenNLP's `train_model` does, with four more guarantees:
 
-    - Only one process at a time uses the folder. A second one fails before `force` removes it.
+    - Only one process at a time uses the folder. A second one fails before `force` replaces it.
+    - `force` removes what a training wrote, by name, and nothing that this one reads: the files
+      that the config names, or one of `inputs`, such as those that it imports.
     - The archive appears whole or not at all, and only the first of several nodes writes it.
     - The config in the folder has the options of each biLM in full, so the archive needs no other
       file.
     """
+    read = [*inputs, *paths_in(params.params)]
     if "model" in params:
         params["model"] = with_options(params.params["model"])
 
@@ -62,14 +74,12 @@ def train_model(
         replaced(training_util, description_from_metrics=description),
     ):
         prepare_processes(params, serialization_dir, recover)
-        # Nodes may share the folder, and another node may have begun to fill it.
-        has_files = os.path.isdir(serialization_dir) and os.listdir(serialization_dir)
         nodes = (params.params.get("distributed") or {}).get("num_nodes", 1)
-        if has_files and not recover and not force and nodes == 1:
-            raise ConfigurationError(
-                f"{serialization_dir} has files: --recover goes on with the training there, "
-                "--force replaces it; or choose another folder"
-            )
+        # Nodes may share the folder, and another node may have begun to fill it.
+        if not recover and (force or nodes == 1):
+            check_folder(serialization_dir, read, force)
+            remove_training(serialization_dir)
+            force = False
         return allennlp_train.train_model(
             params, serialization_dir, recover, force, node_rank, **options
         )
@@ -90,10 +100,11 @@ def train(args: argparse.Namespace) -> None:
             include_package=["elmo_tasks.plugin", *args.include_package],
             file_friendly_logging=args.file_friendly_logging,
             return_model=False,
+            inputs=files,
             **options,
         )
 
-    config = read_config(args.param_path, args.overrides)
+    config, files = read_config_and_files(args.param_path, args.overrides)
     check_fields(config, args.param_path)
     if args.folds is not None:
         if args.folds < 2:

@@ -1,7 +1,6 @@
 """Inspects a file of data, and chooses what a first training on it needs."""
 
 import argparse
-import shutil
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
+from elmo_tasks.common.outputs import check_outputs
 from elmo_tasks.common.records import read_rows
 from elmo_tasks.common.rows import ANSWER, LeftOut
 from elmo_tasks.common.text import listed
@@ -48,9 +48,6 @@ class Found(NamedTuple):
     files: dict[Path, str]
 
     def write(self) -> None:
-        for folder in {path.parent for path in self.files}:
-            # A folder that exists gets here only with --force.
-            shutil.rmtree(folder, ignore_errors=True)
         for path, text in self.files.items():
             write_whole(path, text)
 
@@ -58,12 +55,14 @@ class Found(NamedTuple):
 def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     """
     Returns the path for a config that trains on a file of data, and what was found in the data.
-    Raises `ConfigurationError` if the file has no fitting columns or too few rows, or if the folder
-    of the parts exists and --force is not given.
+    Raises `ConfigurationError` if the file has no fitting columns or too few rows, or if a file of
+    the parts exists and --force is not given.
     """
     path, name = args.file, args.file.name.partition(".")[0]
     # The folder of a file without a suffix cannot have its name.
     folder = Path(name if name != path.name else f"{name}_parts")
+    config, inputs = Path(f"{name}.jsonnet"), [path, *filter(None, [args.dev])]
+    check_outputs([config], inputs, args.force, [folder] if args.dev is None else [])
     if args.no_header and args.dev is not None:
         raise ConfigurationError("--dev needs a header in both files: write it, or leave out --dev")
     inspect = _inspect_rows if args.task == "classify" else _inspect_tags
@@ -77,16 +76,11 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
                 f"{path} has {len(examples)} examples; a training needs {2 * num_parts} or more"
                 f"{hint}"
             )
-        if folder.resolve() in path.resolve().parents:
-            # With --force, the data would be removed.
-            raise ConfigurationError(
-                f"{path} is in the folder {folder}, which its parts would replace: rename the file"
-            )
-        if folder.exists() and not args.force:
-            raise ConfigurationError(f"{folder} exists; replace it with --force, or remove it")
         dev, *others = split(examples, num_parts, _SEED)
         train = [example for part in others for example in part]
+        # The suffix follows from what the file has in it.
         paths = [folder / f"{name}{part_suffix(reader, path)}" for name in ("train", "dev")]
+        check_outputs(paths, inputs, args.force)
         for part_path, part in zip(paths, (train, dev)):
             found.files[part_path] = "".join(example.lines for example in part)
         num_train = len(train)
@@ -117,7 +111,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         num_epochs=num_epochs,
         patience=patience,
     )
-    return Path(f"{name}.jsonnet"), found
+    return config, found
 
 
 def schedule(num_train: int) -> tuple[int, int, int]:

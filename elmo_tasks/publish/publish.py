@@ -1,6 +1,7 @@
 import copy
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +18,12 @@ from elmo_tasks.archives.published_weights import (
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE, bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError, check_positive
+from elmo_tasks.common.fetch import is_data_file
+from elmo_tasks.common.outputs import is_model_file
 from elmo_tasks.elmo.from_config import parents_of_bilms
 from elmo_tasks.elmo.opening import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
-from elmo_tasks.language_model.softmax import write_softmax
+from elmo_tasks.language_model.softmax import SOFTMAX_FILE, write_softmax
 from elmo_tasks.predictors.language_model import softmax_of
 
 # The number of words in the softmax of a published language model.
@@ -59,6 +62,7 @@ def publish(
     folder: str | os.PathLike,
     bilm: str | None = None,
     max_words: int | None = None,
+    force: bool = False,
 ) -> Published:
     """
     Writes a trained model to a small folder:
@@ -78,6 +82,7 @@ def publish(
     max_words: The number of words to keep: those of the training text, the most frequent first,
         then the most frequent ones of a file of vectors. The others count as unknown. By default,
         a language model keeps the 50,000 most frequent words, and another model keeps all.
+    force: Whether the files of a folder that this function wrote are replaced. Others stay.
 
     # Raises
 
@@ -85,9 +90,48 @@ def publish(
         large for float16.
     """
     folder = Path(folder)
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigurationError(f"{folder} has files; choose another folder")
+    before = _own_files(folder, force)
     check_positive("max_words", max_words)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # If anything fails, what was there is left as it was.
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
+        published = _publish(archive_file, Path(aside), bilm, max_words)
+        for path in before:
+            path.unlink()
+        for path in [path for path in Path(aside).rglob("*") if path.is_file()]:
+            target = folder / path.relative_to(aside)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+    return published
+
+
+def _own_files(folder: Path, force: bool) -> list[Path]:
+    """
+    Returns the files of a published model in a folder. Raises `ConfigurationError` if the folder
+    has files without `force`, or has those of another model.
+    """
+    if folder.is_file():
+        raise ConfigurationError(f"{folder} is a file: choose a folder")
+    found = [path for path in folder.rglob("*") if not path.is_dir()]
+    if found and not force:
+        raise ConfigurationError(
+            f"{folder} has files; choose another folder, or replace a packed model with --force"
+        )
+    own = [path for path in found if is_data_file(path.relative_to(folder).as_posix())]
+    is_packed = any((folder / name).exists() for name in (PUBLISHED_WEIGHTS, SOFTMAX_FILE))
+    others = [path for path in found if is_model_file(path, folder) and path not in own]
+    if others or (own and not is_packed):
+        named = ", ".join(str(path.relative_to(folder)) for path in (others or own)[:3])
+        raise ConfigurationError(
+            f"{folder} has {named}, but is no packed model, so it is not replaced: choose another "
+            "folder"
+        )
+    return own
+
+
+def _publish(
+    archive_file: str | os.PathLike, folder: Path, bilm: str | None, max_words: int | None
+) -> Published:
     archive = open_archive(archive_file)
     model, config = archive.model, archive.config.as_dict(quiet=True)
     if isinstance(model, ElmoLanguageModel):

@@ -134,7 +134,7 @@ def test_several_texts_and_processes_make_the_file_of_one(
 def test_a_folder_has_the_embedding_of_the_option(paths: Paths) -> None:
     out = paths.hdf5.with_name("out")
 
-    allennlp("elmo-embed", paths.text, out, *FILES, "--shards", "parquet", "--average")
+    allennlp("elmo-embed", paths.text, out, *FILES, "--shards", "--average")
 
     manifest = json.loads((out / "_manifest.json").read_text())
     assert manifest["num_sentences"] == len(LINES) and manifest["embedding"] == "average"
@@ -160,9 +160,10 @@ REFUSED: list[tuple[str, list[Any], str]] = [
     ("out.hdf5", ["--place", "input"], "--place chooses a mix: give --mix as well"),
     ("out.txt", ["--words", 9, "--all"], "leave out --all"),
     ("out.txt", ["--words", 9, "--processes", 2], "and --processes"),
-    ("there.hdf5", ["--shards", "parquet"], "there.hdf5 has files of something else"),
-    ("there.hdf5", [], "there.hdf5 exists; choose another file or remove it"),
-    (".", [], "exists; choose another file"),
+    ("there.hdf5", ["--shards"], "there.hdf5 has files of something else"),
+    ("there.hdf5", [], "there.hdf5 exists; choose another name, or replace it with --force"),
+    (".", [], ". is a folder with the input text.txt in it"),
+    (os.curdir + "/new/../there.hdf5", [], "exists; choose another name"),
     ("memory://out.hdf5", [], "memory://out.hdf5 is an address: give --shards"),
     ("out.hdf5", ["--column", "text"], "text.txt is neither a table (.csv, .tsv, .parquet or .xls"),
     ("out.hdf5", [*FILES, "--bilm", "mini"], "without --bilm"),

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,6 @@ def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
     mix = ElmoMix(3)
     text = Corpus([paths.text])
 
-    def stop(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         embed(text, paths.hdf5, ElmoEncoder(encoder.bilm, mix), "mix", engine=stop)
     if changed == "layer_norm":
@@ -87,31 +85,66 @@ def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
         embed(text, paths.hdf5, ElmoEncoder(encoder.bilm, mix), "mix")
 
 
-def test_what_a_killed_run_left_of_its_parts_is_removed(paths: Paths, encoder: ElmoEncoder) -> None:
+def stop(*arguments: Any) -> Any:
+    """Computes all parts, as an engine does, and then stops."""
+    list(map(*arguments))
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "part-000000.hdf5", "_about.json"])
+def test_a_folder_of_the_user_is_left_alone(name: str, paths: Paths, encoder: ElmoEncoder) -> None:
     paths.partial.mkdir()
-    (paths.partial / "part-000000-0a1b.hdf5").touch()
+    (paths.partial / name).write_text("{}")
+
+    for force in (False, True):
+        with pytest.raises(ConfigurationError, match="out.hdf5.partial has files of something"):
+            embed(Corpus([paths.text]), paths.hdf5, encoder, force=force)
+
+    assert (paths.partial / name).read_text() == "{}" and not paths.hdf5.exists()
+
+
+def test_only_its_own_parts_are_removed(paths: Paths, encoder: ElmoEncoder) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        embed(Corpus([paths.text]), paths.hdf5, encoder, engine=stop)
+    for name in ("mine.txt", ".part-time", "part-0.hdf5"):
+        (paths.partial / name).write_text("mine")
 
     embed(Corpus([paths.text]), paths.hdf5, encoder)
 
     assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
-    assert not paths.partial.exists()
+    assert sorted(os.listdir(paths.partial)) == [".part-time", "mine.txt", "part-0.hdf5"]
 
 
-def test_a_damaged_part_is_named(paths: Paths, encoder: ElmoEncoder) -> None:
-    def stop(*arguments: Any) -> Any:
-        list(map(*arguments))
-        raise KeyboardInterrupt
-
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.99])
+def test_a_part_with_a_flipped_bit_is_said_and_computed_again(
+    share: float, paths: Paths, encoder: ElmoEncoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = paths.hdf5.with_name("whole.hdf5")
+    embed(Corpus([paths.text]), whole, encoder)
     with pytest.raises(KeyboardInterrupt):
         embed(Corpus([paths.text]), paths.hdf5, encoder, engine=stop)
     (part,) = paths.partial.glob("part-*")
-    part.write_bytes(part.read_bytes()[:1000])
+    content = bytearray(part.read_bytes())
+    content[int(share * len(content))] ^= 4
+    part.write_bytes(content)
 
-    with pytest.raises(ConfigurationError, match=f"{part.name} is damaged; remove it and run"):
-        embed(Corpus([paths.text]), paths.hdf5, encoder)
-    part.unlink()
     embed(Corpus([paths.text]), paths.hdf5, encoder)
-    assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
+
+    assert f"{part.name} is damaged, and computed again" in caplog.text
+    assert paths.hdf5.read_bytes() == whole.read_bytes()
+
+
+def test_with_force_parts_of_other_settings_are_replaced(
+    paths: Paths, encoder: ElmoEncoder
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        embed(Corpus([paths.text]), paths.hdf5, encoder, engine=stop)
+
+    with pytest.raises(ConfigurationError, match="another embedding; use the same .* --force"):
+        embed(Corpus([paths.text]), paths.hdf5, encoder, "top")
+    embed(Corpus([paths.text]), paths.hdf5, encoder, "top", force=True)
+
+    assert read_hdf5(paths.hdf5)["0"].shape == (6, 32) and not paths.partial.exists()
 
 
 FILES = ["--options", FIXTURE_FILES[0], "--weights", FIXTURE_FILES[1]]

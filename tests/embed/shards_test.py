@@ -136,6 +136,7 @@ def test_only_what_is_missing_is_computed_again(
         (out / name).unlink()
     # A process that is killed while it writes leaves a name that begins with a dot.
     (out / f".{names[1]}.abc").write_text("half")
+    (out / ".part-time").write_text("of somebody else")
     with pytest.raises(ConfigurationError, match="has no _manifest.json: it is not complete"):
         rows(out)
 
@@ -143,8 +144,49 @@ def test_only_what_is_missing_is_computed_again(
 
     assert computed == [1, 4]
     assert_same(rows(out), expected)
-    assert set(os.listdir(out)) == {*names, "_about.json", "_manifest.json"}
+    assert set(os.listdir(out)) == {*names, "_about.json", "_manifest.json", ".part-time"}
     assert parts_computed(monkeypatch, text, out) == []
+
+
+@pytest.mark.parametrize("address", ["{}/out", "memory://damaged/out"])
+def test_one_flipped_bit_is_noticed_and_that_part_alone_is_computed_again(
+    address: str, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = address.format(tmp_path)
+    manifest = embedded(text, out)
+    expected = rows(out)
+    system, folder = fsspec.core.url_to_fs(out)
+    name = f"{folder}/{manifest['parts'][2]['file']}"
+    whole = bytearray(system.cat_file(name))
+
+    for place in range(0, len(whole), len(whole) // 5):
+        whole[place] ^= 1
+        system.pipe_file(name, bytes(whole))
+        with pytest.raises(ConfigurationError, match="part-000002-.* is damaged; run the same"):
+            rows(out)
+
+        assert parts_computed(monkeypatch, text, out) == [2]
+
+        assert_same(rows(out), expected)
+        whole = bytearray(system.cat_file(name))
+
+
+def test_with_force_only_what_differs_is_replaced(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    embedded(text, out)
+    (out / "_mine.json").write_text("mine")
+    lines = text.read_text(encoding="utf-8").splitlines(keepends=True)
+    text.write_text("".join([*lines[:20], "Another .\n"]), encoding="utf-8")
+
+    computed = parts_computed(monkeypatch, text, out, force=True)
+
+    assert 0 not in computed and len(rows(out)) == 21
+    names = {part["file"] for part in json.loads((out / "_manifest.json").read_text())["parts"]}
+    assert set(os.listdir(out)) == {*names, "_about.json", "_manifest.json", "_mine.json"}
+    embedded(text, out, "top", force=True)
+    assert {vectors.ndim for _, _, vectors in rows(out)} == {2}
 
 
 def test_a_folder_is_gone_on_with_only_as_it_was_begun(

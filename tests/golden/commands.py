@@ -74,7 +74,7 @@ def embed_words(folder: Path) -> dict[str, Any]:
 
 def embed_parquet(folder: Path) -> list[dict[str, Any]]:
     path = folder / "parquet"
-    run("embed", text(folder), path, "--shards", "parquet", "--bilm", BILM)
+    run("embed", text(folder), path, "--shards", "--bilm", BILM)
     table = pyarrow.dataset.dataset([*map(str, path.glob("*.parquet"))]).to_table()
     return [
         {name: summary(value, 20) if name.startswith("layer") else value for name, value in each}

@@ -18,14 +18,17 @@ from elmo_tasks.analysis.ablation.run import (
     failed,
     find_metric,
     fractions_of,
+    is_report,
     label,
     read_result,
     shown,
     text_of,
 )
-from elmo_tasks.analysis.ablation.settings import AblationSettings, refuse_other_settings
+from elmo_tasks.analysis.ablation.settings import AblationSettings, runs_of_other_settings
 from elmo_tasks.analysis.charts import draw_ablation
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, write_whole
+from elmo_tasks.common.outputs import check_outputs, paths_in
 
 # A stopped training has this many seconds to archive its best weights and to end.
 _SECONDS_TO_END = 60
@@ -37,6 +40,7 @@ def run_ablation(
     settings: AblationSettings,
     jobs: int = 1,
     packages: Sequence[str] = (),
+    force: bool = False,
 ) -> Report:
     """
     Trains the runs that are not complete. After each run, writes a report to the folder of the
@@ -48,15 +52,21 @@ def run_ablation(
     runs: Runs with the same root.
     jobs (default `1`): The number of runs that are trained at the same time.
     packages: Packages that each training imports, as with `--include-package`.
+    force: Whether runs that were trained with other settings are trained anew, and files that are
+        not of an ablation are replaced.
 
     # Raises
 
-    `ConfigurationError`: A config cannot be read, the runs cannot be compared, or a run was trained
-        before with other settings.
+    `ConfigurationError`: A config cannot be read, or the runs cannot be compared; an output is an
+        input; or without `force`, a run was trained before with other settings, or an output is
+        there that is not of an ablation.
     """
     folder = runs[0].root
     configs = {run: settings.evaluate(run) for run in runs}
-    refuse_other_settings(configs)
+    _check_outputs(folder, configs, settings, force)
+    changed = runs_of_other_settings(configs)
+    if changed and not force:
+        raise ConfigurationError(next(iter(changed.values())))
     metric = find_metric(configs)
     # Each seed is used for all variants before the next seed, so that variants can be compared
     # early.
@@ -65,17 +75,31 @@ def run_ablation(
     results: dict[Run, dict[str, Any]] = {run: {} for run in runs}
 
     def begin(run: Run) -> subprocess.Popen | None:
-        return start(run, configs[run], packages)
+        return start(run, configs[run], packages, run in changed)
 
     with closing(train_all(ordered, begin, jobs)) as trainings:
         for run, process in tqdm(trainings, task, len(runs), unit="run"):
-            error = why_failed(run, process)
+            error = why_failed(run, process, run in changed)
             results[run] = failed(error) if error else read_result(run, metric)
             report = ablation_report(task, metric, results)
             there = "" if process else "; it was there already"
             tqdm.write(_line(run, results[run], report) + there)
             _write(report, folder)
     return report
+
+
+def _check_outputs(
+    folder: Path, configs: Mapping[Run, Any], settings: AblationSettings, force: bool
+) -> None:
+    """Refuses files that are there, but not of an ablation, and outputs that are inputs."""
+    reports = [folder / name for name in ("results.json", "table.md", "chart.png")]
+    if is_report(folder / "results.json"):
+        reports = []
+    of_runs = [run.config_file for run in configs if not run.log.exists()]
+    inputs = [settings.configs / f"{run.variant}.jsonnet" for run in configs]
+    read = [name for config in configs.values() for name in paths_in(config)]
+    folders = [run.folder for run in configs]
+    check_outputs([*reports, *of_runs], dict.fromkeys([*inputs, *read]), force, folders)
 
 
 def _line(run: Run, result: dict[str, Any], report: Report) -> str:
@@ -97,7 +121,7 @@ def _write(report: Report, folder: Path) -> None:
 
 
 def start(
-    run: Run, config: Mapping[str, Any], packages: Iterable[str] = ()
+    run: Run, config: Mapping[str, Any], packages: Iterable[str] = (), anew: bool = False
 ) -> subprocess.Popen | None:
     """
     Starts the training of a run, or continues it from its last checkpoint. Returns the process that
@@ -107,15 +131,18 @@ def start(
     # Parameters
 
     packages: Packages that the process imports, as with `--include-package`.
+    anew: Whether to replace a training that is there.
     """
-    if run.is_complete():
+    if run.is_complete() and not anew:
         return None
     run.log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "elmo_tasks", "train", str(run.config_file)]
     command += ["-s", str(run.folder), "--file-friendly-logging"]
     for package in packages:
         command += ["--include-package", package]
-    if run.trained_config() is not None:
+    if anew:
+        command.append("--force")
+    elif run.trained_config() is not None:
         # Without a checkpoint, the training begins anew. Nothing is removed first.
         command.append("--recover")
     write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
@@ -155,9 +182,10 @@ def train_all(
                 process.wait()
 
 
-def why_failed(run: Run, process: subprocess.Popen | None) -> str | None:
+def why_failed(run: Run, process: subprocess.Popen | None, anew: bool = False) -> str | None:
     """Returns why a training that has ended failed, or `None`."""
-    if process is None or run.is_complete():
+    # A training that was to be replaced is still there if its folder was refused.
+    if process is None or (run.is_complete() and not (anew and process.returncode)):
         return None
     code = process.returncode
     lines = run.log.read_text(encoding="utf-8", errors="replace").split("\n")

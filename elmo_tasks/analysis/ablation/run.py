@@ -119,6 +119,12 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
 
 
+def is_report(path: Path) -> bool:
+    """Returns whether a file is the report of an ablation (see `ablation_report`)."""
+    report = _read(path)
+    return isinstance(report, dict) and report.keys() >= {"task", "metric", "rows", "runs"}
+
+
 def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]]) -> Report:
     """
     Returns the results of an ablation so far, as JSON.

@@ -138,8 +138,9 @@ def parse_change(text: str) -> tuple[str, Any]:
         ) from error
 
 
-def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
-    """Raises `ConfigurationError` if a run was trained with another config."""
+def runs_of_other_settings(configs: Mapping[Run, dict[str, Any]]) -> dict[Run, str]:
+    """Returns the runs that were trained with another config, each with a message that says so."""
+    found = {}
     for run, config in configs.items():
         trained = run.trained_config()
         if trained is None or trained == config:
@@ -154,8 +155,9 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
         changed = next(
             key for key in sorted(now.keys() | then.keys()) if now.get(key) != then.get(key)
         )
-        raise ConfigurationError(
+        found[run] = (
             f"{run.folder} was trained with other settings: {changed} was "
             f"{json.dumps(then.get(changed))}, not {json.dumps(now.get(changed))}. Choose another "
-            "folder with -s, or remove this one."
+            "folder with -s, or train this run anew with --force."
         )
+    return found

@@ -32,6 +32,9 @@ DEFAULT_BILM = "base"
 
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
+# A mix of the biLM's layers, which is beside the two files if it was saved with them.
+MIX_FILE = "mix.json"
+
 # The weights in a folder of bilm-tf's layout; the NLPL repository has `model.hdf5`.
 _WEIGHTS = (WEIGHTS_FILE, "model.hdf5")
 

@@ -1,0 +1,253 @@
+"""The rule for what a command may write: no file of the user is lost unless the user says so."""
+
+import glob
+import os
+import posixpath
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import is_stream
+
+Name = str | os.PathLike
+
+# The files of a trained model, a biLM or a store, by their paths in its folder. Further files in
+# such a folder, such as the metrics that somebody wrote there, are no part of it.
+_OF_MODEL = re.compile(
+    r"(config|meta|metrics|mix|options|_about|_manifest)\.json|model\.tar\.gz|bilm\.libsonnet|"
+    r"softmax_words\.txt|vocab\.txt|vocabulary/[^/]+|"
+    r"[^/]+\.(dic|hdf5|onnx|pkl|pb|safetensors|sqlite|th)"
+)
+
+# Protocols of fsspec that lead to local files, and second names of protocols.
+_LOCAL = ("file", "local")
+_SAME_PROTOCOL = {"s3a": "s3", "gcs": "gs"}
+
+
+class _Place(NamedTuple):
+    """
+    What a name leads to.
+
+    # Parameters
+
+    name: The name as the user gave it.
+    path: The real path, or the address.
+    id: Device and number of a file or folder that exists: the same for all of its names.
+    """
+
+    name: str
+    path: str
+    id: tuple[int, int] | None
+    is_folder: bool = False
+
+
+def check_outputs(
+    files: Iterable[Name | None],
+    inputs: Iterable[Name | None] = (),
+    force: bool = False,
+    folders: Iterable[Name] = (),
+) -> None:
+    """
+    Refuses to write where a user's file would be lost. A command calls this function before it
+    reads or computes anything.
+
+    # Parameters
+
+    files: The files that will be written. `None` is an option that was not given.
+    inputs: What will be read: paths of files and folders, glob patterns, addresses, or `-` for the
+        standard input. A name that is no path, such as `base`, counts as nothing.
+    force: Whether files that exist are replaced.
+    folders: Folders that get further files. Whether they may exist, the command itself decides.
+
+    # Raises
+
+    `ConfigurationError`: An output is an input, by whatever name; a folder has an input in it; a
+        file is one of an input's folder; two outputs are the same; or an output exists, without
+        `force`.
+    """
+    names = [file for file in files if file is not None]
+    sources = [place for name in inputs if name is not None for place in _read_at(name)]
+    written: list[_Place] = []
+    for output in [*map(_place, names), *map(_place, folders)]:
+        for source in sources:
+            _refuse_input(output, source)
+        for other in written:
+            if _are_same(output, other) and not is_stream(output.name):
+                raise ConfigurationError(
+                    f"{other.name} and {output.name} are the same file: give two names"
+                )
+        written.append(output)
+    for name in names:
+        refuse_existing(name, force)
+
+
+def refuse_existing(file: Name, force: bool = False) -> None:
+    """Raises `ConfigurationError` if a file exists and `force` is not given, or is a folder."""
+    path = _local(file)
+    if path is None or is_stream(path):
+        return
+    # `NEW/../FILE` is found as soon as a command has made the folder NEW.
+    paths = [each for each in (path, os.path.realpath(path)) if os.path.lexists(each)]
+    if any(map(os.path.isdir, paths)):
+        raise ConfigurationError(f"{file} is a folder: give the name of a file")
+    if paths and not force:
+        raise ConfigurationError(
+            f"{file} exists; choose another name, or replace it with --force"
+        )
+
+
+def paths_in(config: Any) -> Iterator[str]:
+    """
+    Yields each text in a config that may be the name of a file or folder. A text may also have
+    several names with commas, or a file in an archive (`ARCHIVE!FILE`, `(ARCHIVE)#FILE`).
+    """
+    if isinstance(config, dict | list | tuple):
+        for value in config.values() if isinstance(config, dict) else config:
+            yield from paths_in(value)
+    elif isinstance(config, str):
+        yield config
+        if "," in config:
+            yield from map(str.strip, config.split(","))
+        if "!" in config:
+            yield config.partition("!")[0]
+        if archive := re.match(r"\((.+)\)#", config):
+            yield archive[1]
+
+
+def is_model_file(path: Name, folder: Name) -> bool:
+    """Returns whether a path is that of a file of a trained model, a biLM or a store in a folder."""
+    inside = os.path.relpath(path, folder).replace(os.sep, "/")
+    is_vocabulary = os.path.basename(folder) == "vocabulary"
+    return _OF_MODEL.fullmatch(f"{'vocabulary/' * is_vocabulary}{inside}") is not None
+
+
+def inputs_in(folder: Name, inputs: Iterable[Name]) -> list[str]:
+    """Returns those inputs that are a folder, or are in it."""
+    place = _place(folder)
+    found = [source for name in inputs for source in _read_at(name)]
+    return [source.name for source in found if _are_same(source, place) or _holds(place, source)]
+
+
+def _refuse_input(output: _Place, source: _Place) -> None:
+    if _are_same(output, source):
+        other = "" if output.name == source.name else f" ({source.name})"
+        raise ConfigurationError(f"{output.name} is an input{other}: choose another output")
+    if _holds(output, source):
+        raise ConfigurationError(
+            f"{output.name} is a folder with the input {source.name} in it: choose another output"
+        )
+    if source.is_folder and _is_part(output, source):
+        raise ConfigurationError(
+            f"{output.name} is a file of the input {source.name}: choose another output"
+        )
+
+
+def _place(name: Name) -> _Place:
+    text, path = os.fspath(name), _local(name)
+    if path is None:
+        return _Place(text, _address(text), None)
+    for each in (path, _real(path)):
+        # `NEW/../FILE` is the same as FILE as soon as a command has made the folder NEW.
+        with suppress(OSError, ValueError):
+            return _Place(text, _real(path), *_id(os.stat(each)))
+    return _Place(text, _real(path), None)
+
+
+def _id(about: os.stat_result) -> tuple[tuple[int, int] | None, bool]:
+    is_folder = stat.S_ISDIR(about.st_mode)
+    # Nothing is lost by writing to the terminal or the pipe that is read.
+    is_lasting = is_folder or stat.S_ISREG(about.st_mode)
+    return (about.st_dev, about.st_ino) if is_lasting else None, is_folder
+
+
+def _real(path: str) -> str:
+    try:
+        real = os.path.realpath(path)
+    except ValueError:
+        return path
+    # Files that do not exist yet have no number by which their names could be compared.
+    return real.casefold() if sys.platform in ("darwin", "win32") else real
+
+
+def _read_at(name: Name) -> Iterator[_Place]:
+    """Yields what an input stands for: all files of a pattern, and a model's folder with them."""
+    text = os.fspath(name)
+    if text == "-":
+        # There may be no standard input.
+        with suppress(OSError):
+            yield _Place("-", "-", *_id(os.fstat(0)))
+        return
+    path = _local(text)
+    if path is None:
+        yield _place(text)
+        return
+    expanded = os.path.expanduser(path)
+    paths = dict.fromkeys([text, expanded])
+    if not os.path.lexists(expanded) and glob.has_magic(expanded):
+        paths |= dict.fromkeys(glob.iglob(expanded, recursive=True))
+    for place in map(_place, paths):
+        if place.id is not None:
+            yield place
+        if place.is_folder:
+            yield from map(_place, _files_of(place.path))
+
+
+def _files_of(folder: str) -> Iterator[str]:
+    """Yields the files of a model in a folder."""
+    for inside in ("", "vocabulary/"):
+        try:
+            names = os.listdir(os.path.join(folder, inside))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(folder, inside, name)
+            if is_model_file(path, folder):
+                yield path
+
+
+def _are_same(one: _Place, other: _Place) -> bool:
+    return one.path == other.path or (one.id is not None and one.id == other.id)
+
+
+def _holds(folder: _Place, inside: _Place) -> bool:
+    """Returns whether a folder has something in it, at any depth."""
+    if folder.id is None:
+        return inside.path.startswith(f"{folder.path.rstrip('/')}/")
+    parent = inside.path
+    while folder.is_folder and (above := os.path.dirname(parent)) != parent:
+        parent = above
+        if parent == folder.path or _place(parent).id == folder.id:
+            return True
+    return False
+
+
+def _is_part(output: _Place, folder: _Place) -> bool:
+    """Returns whether a file would be one of the model in a folder."""
+    # An output that is a link may lead into the folder, or be in it.
+    name = os.path.abspath(_local(output.name) or output.name)
+    in_folder = os.path.join(_real(os.path.dirname(name)), os.path.basename(name))
+    for path in (output.path, in_folder):
+        if is_model_file(path, folder.path):
+            return True
+    return False
+
+
+def _local(name: Name) -> str | None:
+    """Returns the path of a local file, also of one at `file://`; `None` for other addresses."""
+    text = os.fspath(name)
+    # In a chain such as `zip://a.txt::file://b.zip`, the last address is where the bytes are.
+    last = text.rpartition("::")[2]
+    protocol, separator, path = last.partition("://")
+    if not separator:
+        return text if "://" not in text else last
+    return path if protocol in _LOCAL else None
+
+
+def _address(text: str) -> str:
+    protocol, _, path = text.rpartition("::")[2].partition("://")
+    path = posixpath.normpath(path).lstrip("/")
+    return f"{_SAME_PROTOCOL.get(protocol, protocol)}://{path}"

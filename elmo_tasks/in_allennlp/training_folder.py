@@ -1,0 +1,80 @@
+"""What a training writes to its folder, by name, so that `--force` removes this and nothing else."""
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.outputs import inputs_in
+from elmo_tasks.common.text import listed
+
+# The paths in the folder: of AllenNLP's trainings, then of a biLM's and of folds; at last, files
+# that a killed training left unfinished, and what a computer of Apple adds.
+_WRITTEN = re.compile(
+    r"(config|meta|metrics|metrics_epoch_\d+)\.json|model\.tar\.gz|out(_worker\d+)?\.log|"
+    r"(best|best_w\d+|weights|(model|training)_state_e\d+_b\d+(_w\d+)?)\.th|"
+    r"vocabulary/([^/]+\.txt|\.lock|\.counts\.json)|"
+    r"log/(train|validation)/events\.out\.tfevents\.[^/]+|wandb/.+|"
+    r"options\.json|weights\.hdf5|vocab\.txt|bilm\.libsonnet|"
+    r"folds/\d+\.json|folds/\d+\.data/(train|validation|test)(\.\w+)?|"
+    r"(.+/)?(\.[^/]+\.\w{8}|\.DS_Store)"
+)
+_FOLD = re.compile(r"^folds/\d+/")
+
+
+def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) -> None:
+    """
+    Raises `ConfigurationError` if a new training may not have a folder: it is a file; it has files,
+    and `force` is not given; one of them is an input of the training; or some are of no training.
+    """
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise ConfigurationError(f"{folder} is a file: choose a folder")
+    paths = _files(folder)
+    if not paths:
+        return
+    if read := inputs_in(folder, inputs):
+        raise ConfigurationError(
+            f"{folder} has files, and the training would read one of them, {read[0]}: choose "
+            "another folder"
+        )
+    if not force:
+        raise ConfigurationError(
+            f"{folder} has files: --recover goes on with the training there, --force replaces it; "
+            "or choose another folder"
+        )
+    others = [name for name in paths if not _WRITTEN.fullmatch(_FOLD.sub("", name))]
+    if others or not _is_config(Path(folder, "config.json")):
+        what = f"has {listed(others)}, which no training writes" if others else "is no training"
+        raise ConfigurationError(
+            f"{folder} {what}, so --force does not replace it: choose another folder, or move the "
+            "files away"
+        )
+
+
+def remove_training(folder: str | os.PathLike) -> None:
+    """Removes what a training wrote to a folder that `check_folder` has allowed."""
+    for name in _files(folder):
+        Path(folder, name).unlink()
+    for parent, _, _ in os.walk(folder, topdown=False):
+        if parent != os.fspath(folder):
+            os.rmdir(parent)
+
+
+def _files(folder: str | os.PathLike) -> list[str]:
+    """Returns the sorted paths of all files in a folder, in which links are no folders."""
+    found = []
+    for parent, folders, files in os.walk(folder):
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        found += [os.path.relpath(os.path.join(parent, name), folder) for name in links + files]
+    return sorted(name.replace(os.sep, "/") for name in found)
+
+
+def _is_config(path: Path) -> bool:
+    try:
+        config: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and not config.keys().isdisjoint({"model", "trainer", "type"})
