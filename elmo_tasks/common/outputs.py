@@ -72,7 +72,7 @@ def check_outputs(
     names = [file for file in files if file is not None]
     sources = [place for name in inputs if name is not None for place in _read_at(name)]
     written: list[_Place] = []
-    for output in [*map(_place, names), *map(_place, folders)]:
+    for output in map(_place, [*folders, *names]):
         for source in sources:
             _refuse_input(output, source)
         for other in written:
@@ -126,10 +126,17 @@ def is_model_file(path: Name, folder: Name) -> bool:
 
 
 def inputs_in(folder: Name, inputs: Iterable[Name]) -> list[str]:
-    """Returns those inputs that are a folder, or are in it."""
+    """Returns those inputs that are a folder, or are in it, if only by another name."""
     place = _place(folder)
     found = [source for name in inputs for source in _read_at(name)]
-    return [source.name for source in found if _are_same(source, place) or _holds(place, source)]
+    # A hard link may be elsewhere.
+    paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+    ids = {each.id for each in map(_place, paths)}
+    return [
+        source.name
+        for source in found
+        if _are_same(source, place) or _holds(place, source) or (source.id and source.id in ids)
+    ]
 
 
 def _refuse_input(output: _Place, source: _Place) -> None:

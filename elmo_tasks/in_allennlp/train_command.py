@@ -48,9 +48,6 @@ def train_model(
       file.
     """
     read = [*inputs, *paths_in(params.params)]
-    if "model" in params:
-        params["model"] = with_options(params.params["model"])
-
     def archive_model(folder: str | os.PathLike, **options: Any) -> None:
         if node_rank > 0:
             logger.info("node 0 has the weights and the archive; this node has the log alone")
@@ -73,11 +70,16 @@ def train_model(
         replaced(allennlp_train, archive_model=archive_model),
         replaced(training_util, description_from_metrics=description),
     ):
-        prepare_processes(params, serialization_dir, recover)
         nodes = (params.params.get("distributed") or {}).get("num_nodes", 1)
         # Nodes may share the folder, and another node may have begun to fill it.
-        if not recover and (force or nodes == 1):
+        is_new = not recover and (force or nodes == 1)
+        if is_new:
             check_folder(serialization_dir, read, force)
+        if "model" in params:
+            params["model"] = with_options(params.params["model"])
+        prepare_processes(params, serialization_dir, recover)
+        if is_new:
+            # At last, so that a config that cannot be used costs nothing.
             remove_training(serialization_dir)
             force = False
         return allennlp_train.train_model(

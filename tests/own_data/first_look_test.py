@@ -153,7 +153,7 @@ def test_a_table_without_a_header_has_numbers_for_columns() -> None:
     assert 'texts: ["1"]' in Path("data.jsonnet").read_text()
     assert json.loads(Path("data/dev.jsonl").read_text().splitlines()[0]).keys() == {"1", "2"}
     with pytest.raises(ValueError, match="--dev needs a header in both files"):
-        our_command("new", "classify", path, "--no-header", "--dev", path)
+        our_command("new", "classify", path, "--no-header", "--dev", path, "--force")
 
 
 def test_a_label_of_two_lines_leaves_the_config_as_it_should_be(
@@ -170,12 +170,16 @@ def test_what_is_there_is_replaced_only_with_force() -> None:
     our_command("new", "classify", path)
     (Path("data") / "left.txt").touch()
 
-    with pytest.raises(ValueError, match="data exists; replace it with --force"):
+    with pytest.raises(ValueError, match="data.jsonnet exists; .* replace it with --force"):
         our_command("new", "classify", path)
-    shutil.copy("data.jsonnet", "before.jsonnet")
+    shutil.move("data.jsonnet", "before.jsonnet")
+    with pytest.raises(ValueError, match="data/train.jsonl exists; .* replace it with --force"):
+        our_command("new", "classify", path)
+    Path("data/dev.jsonl").write_text("mine")
     our_command("new", "classify", path, "--force")
 
-    assert {each.name for each in Path("data").iterdir()} == {"train.jsonl", "dev.jsonl"}
+    assert {each.name for each in Path("data").iterdir()} == {"train.jsonl", "dev.jsonl", "left.txt"}
+    assert Path("data/dev.jsonl").read_text() != "mine"
     assert Path("before.jsonnet").read_text() == Path("data.jsonnet").read_text()
 
 
@@ -188,7 +192,7 @@ def test_data_in_the_folder_of_their_parts_are_never_removed() -> None:
 
     for options in ([], ["--force"]):
         with pytest.raises(
-            ValueError, match="data/data.csv is in the folder data, which its parts"
+            ValueError, match="data is a folder with the input data/data.csv in it"
         ):
             our_command("new", "classify", path, *options)
 
