@@ -83,7 +83,7 @@ class BiLm(torch.nn.Module):
         Writes `options.json`, with the start state, and `weights.hdf5`, rounded to `dtype`.
         AllenNLP and bilm-tf can read them too. A biLM of words also gets its `vocab.txt`. Each file
         appears whole. The options appear last, so a folder that has them is complete. Files of
-        these names are replaced, and a `mix.json` is removed, since it is of the biLM before. Raises
+        these names are replaced, and a `mix.json` is removed: it is of the biLM before. Raises
         `ConfigurationError` if the folder has the files of another format, which would be read.
         """
         if not self.format.in_hdf5:

@@ -121,9 +121,8 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
         )
     if args.embedding != "mix" and args.place is not None:
         raise ConfigurationError("--place chooses a mix: give --mix as well")
-    if not (args.shards or args.ray):
-        if "://" in args.output_file:
-            raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
+    if not (args.shards or args.ray) and "://" in args.output_file:
+        raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
 
 
 def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:

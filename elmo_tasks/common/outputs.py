@@ -95,9 +95,7 @@ def refuse_existing(file: Name, force: bool = False) -> None:
     if any(map(os.path.isdir, paths)):
         raise ConfigurationError(f"{file} is a folder: give the name of a file")
     if paths and not force:
-        raise ConfigurationError(
-            f"{file} exists; choose another name, or replace it with --force"
-        )
+        raise ConfigurationError(f"{file} exists; choose another name, or replace it with --force")
 
 
 def paths_in(config: Any) -> Iterator[str]:
@@ -119,7 +117,7 @@ def paths_in(config: Any) -> Iterator[str]:
 
 
 def is_model_file(path: Name, folder: Name) -> bool:
-    """Returns whether a path is that of a file of a trained model, a biLM or a store in a folder."""
+    """Returns whether a path in a folder is that of a file of a model, a biLM or a store."""
     inside = os.path.relpath(path, folder).replace(os.sep, "/")
     is_vocabulary = os.path.basename(folder) == "vocabulary"
     return _OF_MODEL.fullmatch(f"{'vocabulary/' * is_vocabulary}{inside}") is not None
@@ -130,7 +128,9 @@ def inputs_in(folder: Name, inputs: Iterable[Name]) -> list[str]:
     place = _place(folder)
     found = [source for name in inputs for source in _read_at(name)]
     # A hard link may be elsewhere.
-    paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+    paths = [
+        os.path.join(at, name) for at, _, names in os.walk(os.fspath(folder)) for name in names
+    ]
     ids = {each.id for each in map(_place, paths)}
     return [
         source.name
@@ -237,10 +237,7 @@ def _is_part(output: _Place, folder: _Place) -> bool:
     # An output that is a link may lead into the folder, or be in it.
     name = os.path.abspath(_local(output.name) or output.name)
     in_folder = os.path.join(_real(os.path.dirname(name)), os.path.basename(name))
-    for path in (output.path, in_folder):
-        if is_model_file(path, folder.path):
-            return True
-    return False
+    return any(is_model_file(path, folder.path) for path in (output.path, in_folder))
 
 
 def _local(name: Name) -> str | None:

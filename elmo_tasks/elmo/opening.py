@@ -7,7 +7,13 @@ import torch
 from elmo_tasks import common
 from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS, MIX_FILE, Source, bilm_files
+from elmo_tasks.bilm.files.known_bilms import (
+    DEFAULT_BILM,
+    KNOWN_BILMS,
+    MIX_FILE,
+    Source,
+    bilm_files,
+)
 from elmo_tasks.bilm.frozen_bilm import Store
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import written

@@ -48,6 +48,7 @@ def train_model(
       file.
     """
     read = [*inputs, *paths_in(params.params)]
+
     def archive_model(folder: str | os.PathLike, **options: Any) -> None:
         if node_rank > 0:
             logger.info("node 0 has the weights and the archive; this node has the log alone")

@@ -1,4 +1,4 @@
-"""What a training writes to its folder, by name, so that `--force` removes this and nothing else."""
+"""What a training writes to its folder, by name: `--force` removes this and nothing else."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def remove_training(folder: str | os.PathLike) -> None:
     """Removes what a training wrote to a folder that `check_folder` has allowed."""
     for name in _files(folder):
         Path(folder, name).unlink()
-    for parent, _, _ in os.walk(folder, topdown=False):
+    for parent, _, _ in os.walk(os.fspath(folder), topdown=False):
         if parent != os.fspath(folder):
             os.rmdir(parent)
 
@@ -66,7 +66,7 @@ def remove_training(folder: str | os.PathLike) -> None:
 def _files(folder: str | os.PathLike) -> list[str]:
     """Returns the sorted paths of all files in a folder, in which links are no folders."""
     found = []
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(os.fspath(folder)):
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
         found += [os.path.relpath(os.path.join(parent, name), folder) for name in links + files]
     return sorted(name.replace(os.sep, "/") for name in found)

@@ -1,4 +1,4 @@
-"""Every command refuses an output that is an input, and one that exists unless `--force` is given."""
+"""Every command refuses an output that is an input, or one that exists without `--force`."""
 
 import argparse
 import json

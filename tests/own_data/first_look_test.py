@@ -178,7 +178,11 @@ def test_what_is_there_is_replaced_only_with_force() -> None:
     Path("data/dev.jsonl").write_text("mine")
     our_command("new", "classify", path, "--force")
 
-    assert {each.name for each in Path("data").iterdir()} == {"train.jsonl", "dev.jsonl", "left.txt"}
+    assert {each.name for each in Path("data").iterdir()} == {
+        "train.jsonl",
+        "dev.jsonl",
+        "left.txt",
+    }
     assert Path("data/dev.jsonl").read_text() != "mine"
     assert Path("before.jsonnet").read_text() == Path("data.jsonnet").read_text()
 
@@ -191,9 +195,7 @@ def test_data_in_the_folder_of_their_parts_are_never_removed() -> None:
     before = path.read_bytes()
 
     for options in ([], ["--force"]):
-        with pytest.raises(
-            ValueError, match="data is a folder with the input data/data.csv in it"
-        ):
+        with pytest.raises(ValueError, match="data is a folder with the input data/data.csv in it"):
             our_command("new", "classify", path, *options)
 
     assert path.read_bytes() == before and not Path("data.jsonnet").exists()

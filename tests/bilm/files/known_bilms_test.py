@@ -14,11 +14,10 @@ import torch
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.files import known_bilms
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, MIX_FILE, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.from_config import bilm_from_config
-from elmo_tasks.elmo.mix import MIX_FILE
 from elmo_tasks.elmo.opening import open_elmo
 from tests.helpers import many_langs
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
