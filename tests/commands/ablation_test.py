@@ -168,6 +168,13 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     assert table.read_text() == before
     assert archive.stat().st_mtime_ns == made
 
+    status, _ = ablate(*args, "-o", epochs(2), "--force")
+
+    assert status == 0
+    assert read(archive.with_name("config.json"))["trainer"]["num_epochs"] == 2
+    (run,) = read(folder / "runs" / "results.json")["runs"]
+    assert run["epochs"] == 2 and archive.stat().st_mtime_ns != made
+
 
 @pytest.mark.fork
 def test_a_run_that_was_killed_before_its_first_checkpoint_is_begun_anew(

@@ -200,10 +200,10 @@ def test_an_output_has_what_would_be_printed_and_appears_whole(
     with monkeypatch.context() as patch:
         patch.setattr(ScoreSettings, "lines", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            score(text, "--output", output)
+            score(text, "--output", output, "--force")
     assert output.read_text() == "an earlier run"
 
-    assert score(text, "--output", output)[0] == ""
+    assert score(text, "--output", output, "--force")[0] == ""
     assert output.read_text() == score(text)[0]
     assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "out.tsv"}
 

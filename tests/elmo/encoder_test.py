@@ -1,3 +1,4 @@
+import copy
 import io
 import math
 from pathlib import Path
@@ -204,6 +205,32 @@ def test_anything_with_a_bilm_is_given_to_from_pretrained(tmp_path: Path, bilm: 
     assert ElmoEncoder.from_pretrained(tmp_path).bilm.fingerprint() == bilm.fingerprint()
     of_task = ElmoEncoder.from_pretrained(tmp_path / "task", place="input")
     assert of_task.bilm.fingerprint() == bilm.fingerprint()
+
+
+def test_no_mix_of_another_bilm_is_left_in_a_folder(tmp_path: Path, bilm: BiLm) -> None:
+    ElmoEncoder.from_pretrained("mini", layers="last").save_pretrained(tmp_path)
+
+    bilm.to_files(tmp_path)
+
+    assert_alike(ElmoEncoder.from_pretrained(tmp_path)(TEXT), ElmoEncoder(bilm)(TEXT))
+    assert not (tmp_path / "mix.json").exists()
+
+
+def test_what_cannot_be_written_leaves_the_encoder_that_is_there(
+    tmp_path: Path, bilm: BiLm
+) -> None:
+    encoder = ElmoEncoder(bilm, ElmoMix(3, "last"))
+    encoder.save_pretrained(tmp_path)
+    large = copy.deepcopy(bilm)
+    large.char_cnn.embedding.data[5, 0] = 1e6
+
+    with pytest.raises(ConfigurationError, match="float16"):
+        large.to_files(tmp_path, "float16")
+
+    assert_alike(ElmoEncoder.from_pretrained(tmp_path)(TEXT), encoder(TEXT))
+    (tmp_path / "encoder.pkl").write_text("mine")
+    with pytest.raises(ConfigurationError, match="has encoder.pkl, another biLM, which would be"):
+        large.to_files(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_texts_are_answered_in_text_or_in_json(
 ) -> None:
     (tmp_path / "in.txt").write_text("\n".join(SENTENCES))
     out = tmp_path / "out"
-    command = (SST, tmp_path / "in.txt", "--silent", "--output-file", out)
+    command = (SST, tmp_path / "in.txt", "--silent", "--output-file", out, "--force")
 
     say(*command, "--batch-size", batch_size)
     as_text = out.read_text().splitlines()

@@ -30,7 +30,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluate(archive: Path, folder: Path, data: object, *args: object) -> tuple[list[str], Any]:
     """Returns the lines of predictions and the metrics that `elmo-tasks evaluate` writes."""
     predictions, metrics = folder / "predictions.jsonl", folder / "metrics.json"
-    files = ("--predictions-output-file", predictions, "--output-file", metrics)
+    files = ("--predictions-output-file", predictions, "--output-file", metrics, "--force")
     our_command("evaluate", archive, data, *files, *args)
     return predictions.read_text(encoding="utf-8").splitlines(), json.loads(metrics.read_text())
 

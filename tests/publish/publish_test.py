@@ -197,7 +197,9 @@ def test_every_command_takes_the_name_of_a_model(
 
     for archive in (sst[0], "my-sst"):
         out = tmp_path / "metrics.json"
-        our_command("evaluate", archive, ROOT / "fixtures/sst.txt", "--output-file", out)
+        our_command(
+            *("evaluate", archive, ROOT / "fixtures/sst.txt", "--output-file", out, "--force")
+        )
         metrics.append(json.loads(out.read_text()))
     capsys.readouterr()
     our_command("predict", "my-sst", tmp_path / "in.txt")
