@@ -44,14 +44,15 @@ LINES: list[tuple[str, str]] = [
     ("""train sst.json -s run --recover -o '{"trainer.num_epochs": 1}'""", "run/model.tar.gz"),
     ("train own.json -s folds --folds 2", "folds/model.tar.gz"),
     (
-        "predict sst.tar.gz words.csv --column words --output answers.txt --silent --batch-size 2 "
+        "predict sst.tar.gz words.csv --column words --output answers.txt --force --silent "
+        "--batch-size 2 "
         """-o '{"dataset_reader.granularity": "5-class"}' --cuda-device -1 --threads 1""",
         "answers.txt",
     ),
     ("predict sst.tar.gz rows.csv --no-header --column 2 --jsonl", r'\{"1": '),
     (
         "evaluate sst.tar.gz sst.txt --output metrics.json --predictions-output-file told.jsonl "
-        "--batch-size 8 -o '{}' --cuda-device -1 --threads 1",
+        "--force --batch-size 8 -o '{}' --cuda-device -1 --threads 1",
         "told.jsonl",
     ),
     (f"serve mine=sst.tar.gz --host 127.0.0.1 --port 0 --language en {OPENING}", "http://127"),
@@ -62,7 +63,7 @@ LINES: list[tuple[str, str]] = [
         "all.hdf5",
     ),
     (f"embed text.txt top.hdf5 --top {FILES}", "top.hdf5"),
-    ("embed text.txt mean --average --shards parquet --bilm bilm", "mean"),
+    ("embed text.txt mean --average --shards --force --bilm bilm", "mean"),
     ("embed text.txt mix.hdf5 --mix --place output --bilm sst.tar.gz", "mix.hdf5"),
     ("embed text.txt words.txt --words 9 --bilm bilm", "words.txt"),
     ("embed text.txt ray --top --ray local --bilm bilm", "ray"),
@@ -71,29 +72,32 @@ LINES: list[tuple[str, str]] = [
         "--bilm packed_lm --dtype float32 --cuda-device -1 --threads 1 --processes 1",
         "scores.tsv",
     ),
-    ("score text.txt --sums --context 1 --bilm packed_lm", "forward_bits"),
+    ("score text.txt --sums --force --context 1 --bilm packed_lm", "forward_bits"),
     ("score text.txt --whole-words --bilm packed_lm", "The\t"),
     (
-        "errors sst.tar.gz sst.txt --against run --top 3 --threads 1 --json errors.json",
+        "errors sst.tar.gz sst.txt --against run --top 3 --threads 1 --json errors.json -f",
         "errors.json",
     ),
     (
-        "ablation sst --variants baseline --seeds 1 -s ablated --configs configs --jobs 1 "
+        "ablation sst --variants baseline --seeds 1 -s ablated --configs configs --jobs 1 --force "
         """--train-fraction 1 --set elmo_lambda=0 -o '{"trainer.num_epochs": 1}' --threads 1""",
         "ablated/results.json",
     ),
-    ("probe probe.json -o '{}' --threads 1 --json probe_numbers.json", "probe_numbers.json"),
-    ("mix sst.tar.gz --json mix_numbers.json --chart mix.png", "mix.png"),
+    (
+        "probe probe.json -o '{}' --threads 1 --json probe_numbers.json --force",
+        "probe_numbers.json",
+    ),
+    ("mix sst.tar.gz --json mix_numbers.json --chart mix.png --force", "mix.png"),
     (
         f"neighbors play --corpus play.txt --clusters 2 --layer 1 --top 3 --vectors near.txt "
-        f"{OPENING} --json near.json --chart near.png",
+        f"{OPENING} --json near.json --chart near.png --force",
         "near.png",
     ),
     (f"neighbors play --corpus play.txt --sentence 'They saw a play .' {FILES}", "play"),
     ("check bilm/options.json bilm/weights.hdf5", "sound|36,448"),
-    ("export lm.tar.gz exported --dtype float16", "exported/weights.hdf5"),
+    ("export lm.tar.gz exported --dtype float16 --force", "exported/weights.hdf5"),
     ("export sst.tar.gz onnx --onnx --place input", "onnx"),
-    ("pack sst packed --bilm base --max-words 9", "packed"),
+    ("pack sst packed --bilm base --max-words 9 --force", "packed"),
 ]
 
 # The options that every command has. One of them is tried for all.
