@@ -22,6 +22,8 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 # Spreadsheets write the delimiter into a first line such as `sep=;`.
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
+_TWO_ENDS = "some lines end with CR, and others with LF; write the table with one kind of line end"
+
 # A label of fastText, which stands before a text.
 _FASTTEXT = re.compile(r"__label__(\S+)\s*")
 
@@ -51,6 +53,8 @@ def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)
     lines = _without_nul(lines, name)
     first = list(islice(lines, 1))
+    if first and "\r" in first[0][1]:
+        raise ValueError(f"{name}:{first[0][0]}: {_TWO_ENDS}")
     named = first and _SEP_LINE.fullmatch(first[0][1])
     if named:
         first = []
@@ -58,7 +62,7 @@ def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     delimiter = named[1] if named else _delimiter([text for _, text in sample], name, kind)
     lines = chain(sample, lines)
     if delimiter == "\t" and not _begins_in_quotes(text for _, text in sample):
-        return _rows_of_tabs(lines)
+        return _rows_of_tabs(lines, name)
     return _rows_of_csv(lines, name, delimiter)
 
 
@@ -138,7 +142,7 @@ def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
     """
     usual = "\t" if kind == "tsv" else ","
     order = [usual, *(each for each in _DELIMITERS if each != usual)]
-    widths = {each: _widths(sample, each) for each in order}
+    widths = {each: _widths(sample, each, name) for each in order}
     cutting = [each for each in order if widths[each][0] > 1]
     even = [each for each in cutting if len(set(widths[each])) == 1]
     if len(even) > 1:
@@ -150,11 +154,11 @@ def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
     return [*even, *cutting, usual][0]
 
 
-def _widths(sample: Sequence[str], delimiter: str) -> list[int]:
+def _widths(sample: Sequence[str], delimiter: str, name: str) -> list[int]:
     """Returns the numbers of fields of rows, and at last 0 if a row cannot be read."""
     widths: list[int] = []
     if delimiter == "\t" and not _begins_in_quotes(sample):
-        return [len(fields) for _, fields in _rows_of_tabs(enumerate(sample))] or [0]
+        return [len(fields) for _, fields in _rows_of_tabs(enumerate(sample), name)] or [0]
     rows_of_csv = csv.reader((f"{line}\n" for line in sample), delimiter=delimiter, strict=True)
     try:
         widths.extend(len(fields) for fields in rows_of_csv if fields)
@@ -221,7 +225,7 @@ def _begins_in_quotes(texts: Iterable[str]) -> bool:
     return all(len(field) > 1 and field[0] == field[-1] == '"' for field in fields)
 
 
-def _rows_of_tabs(lines: Iterable[Line]) -> Iterator[Row]:
+def _rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
     """
     Yields the rows of a table with tabs. A row of another number of fields than the first, or whose
     last field has a quote at its beginning alone, is read with the lines below it, if these make it
@@ -235,13 +239,17 @@ def _rows_of_tabs(lines: Iterable[Line]) -> Iterator[Row]:
         if not text:
             continue
         fields = text.split("\t")
-        width = width or len(fields)
+        # Tabs of a first row may be in quotes.
+        width = width or len('"' in text and _parsed([text]) or fields)
         joined = None
         if '"' in text and width > 1:
             is_open = fields[-1].startswith('"') and fields[-1].count('"') % 2 == 1
             if len(fields) != width or is_open:
                 joined = _joined(text, ahead, rest, width)
-        yield number, joined or [_unquoted(field) for field in fields]
+        fields = joined or [_unquoted(field) for field in fields]
+        if "\r" in text and joined is None and not any(map(_QUOTED.fullmatch, text.split("\t"))):
+            raise ValueError(f"{name}:{number}: {_TWO_ENDS}")
+        yield number, fields
 
 
 def _joined(text: str, ahead: list[Line], rest: Iterator[Line], width: int) -> list[str] | None:

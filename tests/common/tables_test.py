@@ -22,6 +22,7 @@ def values(path: Path, header: bool = True) -> list[tuple[str, ...]]:
 
 @given(ROWS, DRESSES)
 @example([("a\tb", "good")], Dress("tabs", "utf-8", "\n", "", False, False, True, ".tsv"))
+@example([("a\nb", "x")], Dress("commas", "utf-8", "\r", "", True, True, True, ".csv"))
 @example([("a, b", "x; y")], Dress("semicolons", "utf-8", "\n", "", False, False, False, ".csv"))
 def test_rows_in_any_dress_are_read_back_or_refused_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], dress: Dress
