@@ -1,4 +1,5 @@
 import asyncio
+import logging
 import re
 from collections.abc import Coroutine, Sequence
 from functools import partial
@@ -27,6 +28,8 @@ from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.middleware import OwnPageOnly
 from elmo_tasks.serve.tools import LAYERS, SENSES, WORDS, layer_cosines, senses, word_bits
 from elmo_tasks.serve.worker import Predict, Stopped, Worker, count_words
+
+logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
 
@@ -164,8 +167,23 @@ async def _gone(request: Request, error: Exception) -> Response:
 
 async def _failed(request: Request, error: Exception) -> Response:
     # Starlette raises the error once more after this answer, so that uvicorn logs it.
-    reason = f"the server failed at this request ({type(error).__name__}); its log says more"
-    return JSONResponse({"error": reason}, 500)
+    return JSONResponse({"error": _reason(error)}, 500)
+
+
+def _answer_or_reason(answer: Any) -> Any:
+    """Returns what stands in a list of answers: the answer, or why there is none."""
+    if not isinstance(answer, Exception):
+        return answer
+    if not isinstance(answer, ValueError):
+        logger.error("failed at an input", exc_info=answer)
+    return {"error": _reason(answer)}
+
+
+def _reason(error: Exception) -> str:
+    """Returns a sentence for the client. What a bug says is for the log alone."""
+    if isinstance(error, ValueError):
+        return str(error)[:_MAX_MESSAGE]
+    return f"the server failed at this request ({type(error).__name__}); its log says more"
 
 
 async def _while_connected(request: Request, answering: Coroutine[Any, Any, Any]) -> Any:
@@ -200,14 +218,22 @@ class Answering:
         self.worker = Worker(limits.max_requests)
 
     async def __call__(self, request: Request, predict: Predict) -> Response:
-        """Returns the response to a request with one input in JSON, or with a list of inputs."""
+        """
+        Returns the response to a request with one input in JSON, or with a list of inputs, of which
+        those that cannot be answered have an error in the place of the answer.
+        """
         inputs = self._inputs(await self._body(request))
         several = inputs if isinstance(inputs, list) else [inputs]
         try:
             answers = await _while_connected(request, self.worker.answer(predict, several))
-            return JSONResponse(answers if several is inputs else answers[0])
+            if several is inputs:
+                return JSONResponse(list(map(_answer_or_reason, answers)))
+            (answer,) = answers
+            if isinstance(answer, Exception):
+                raise answer
+            return JSONResponse(answer)
         except ValueError as error:
-            raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
+            raise HTTPException(422, _reason(error)) from error
         except asyncio.QueueFull as error:
             reason = "the server has too many requests to answer already; try again"
             raise HTTPException(503, reason, {"retry-after": "1"}) from error

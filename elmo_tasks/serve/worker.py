@@ -55,13 +55,12 @@ class Worker:
 
     async def answer(self, predict: Predict, inputs: list[Any]) -> list[Any]:
         """
-        Returns an answer for each input of a request.
+        Returns for each input of a request its answer, or the error for which it has none.
 
         # Raises
 
         `asyncio.QueueFull`: Too many requests wait already.
         `Stopped`: The worker was stopped.
-        `ValueError`: The predictor refuses an input. The message says which one of several.
         """
         if self._is_stopped:
             raise Stopped
@@ -80,10 +79,8 @@ class Worker:
             found = await asyncio.gather(*answers, return_exceptions=True)
         finally:
             self._num_requests -= 1
-        for index, each in enumerate(found, start=1):
-            if isinstance(each, ValueError) and len(inputs) > 1:
-                raise ValueError(f"input {index} of {len(inputs)}: {each}") from each
-            if isinstance(each, BaseException):
+        for each in found:
+            if isinstance(each, Stopped | asyncio.CancelledError):
                 raise each
         return found
 

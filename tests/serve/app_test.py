@@ -64,18 +64,16 @@ VERY_LONG = json.dumps({"sentence": "word " * 100_000})
         ("/predict/sts", "{}", 404, "Not Found"),
         ("/health", "{}", 405, "Method Not Allowed"),
         ("/predict/sst", '{"sentence"', 400, "the body is not JSON in UTF-8: Expecting"),
-        ("/predict/sst", DEEP, 422, "expected "),
         ("/predict/sst", 100_000 * "[", 400, "the body is not JSON in UTF-8: .* too deep"),
         ("/predict/sst", b"\xff", 400, "the body is not JSON in UTF-8: .*decode"),
         ("/predict/sst", '{"words": "a"}', 422, 'expected {"sentence": "raw text"} or .*'),
         ("/predict/sst", '{"sentence": " "}', 422, "there is no word in"),
-        ("/predict/sst", '[{"sentence": "a"}, 7]', 422, "input 2 of 2: expected .*got 7"),
         ("/predict/sst", LONG, 413, "6,000 words and punctuation marks; 5,000 are allowed, .*"),
         ("/predict/sst", f"[{'7,' * 5000}7]", 413, "5,001 words .*each input counts as one"),
         ("/predict/sst", VERY_LONG, 413, "more than 262,144 bytes"),
         ("/layers", '{"sentence": ""}', 422, "there is no word in the sentence"),
         ("/words", '{"sentence": ""}', 422, "there is no word in the sentence"),
-        ("/layers", "[7]", 422, 'expected {"sentence": "raw text"} or .*, but got 7'),
+        ("/layers", "7", 422, 'expected {"sentence": "raw text"} or .*, but got 7'),
         ("/senses", '{"word": "x", "text": "a b"}', 422, "the text must have the word 'x'"),
         ("/senses", '{"word": "x"}', 422, 'expected {"word": "raw text", "text": '),
     ],
@@ -88,6 +86,44 @@ def test_an_error_is_a_sentence_with_the_right_status(
     assert response.status_code == status
     assert set(response.json()) == {"error"}
     assert re.search(reason.replace('{"', r"\{\"").replace('"}', r"\"\}"), response.json()["error"])
+
+
+@pytest.mark.parametrize("path", ["/predict/sst", "/layers"])
+def test_bad_inputs_of_a_list_have_errors_in_their_places_and_the_others_answers(
+    path: str, address: str
+) -> None:
+    url, good = f"{address}{path}", {"sentence": "A film."}
+    inputs = json.dumps([good, 7, {"sentence": ""}, good])[:-1] + f", {DEEP}]"
+
+    response = httpx.post(url, content=inputs)
+    one, bad = (httpx.post(url, json=each) for each in (good, [7]))
+
+    assert response.status_code == one.status_code == bad.status_code == 200
+    first, number, empty, second, deep = response.json()
+    assert list(leaves(first)) == list(leaves(second)) == list(leaves(one.json()))
+    assert empty == {"error": "there is no word in the sentence"}
+    assert list(number) == list(deep) == ["error"] and number["error"].endswith("but got 7")
+    assert deep["error"].startswith("expected ") and bad.json() == [number]
+
+
+def test_a_bug_at_an_input_of_a_list_is_in_the_log_and_not_in_the_answer(
+    address: str, models: list[ServedModel], monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    original = models[0].predictor._json_to_instance
+
+    def failing(inputs: Any) -> Any:
+        if inputs == {"sentence": "bad"}:
+            raise RuntimeError("a secret path")
+        return original(inputs)
+
+    monkeypatch.setattr(models[0].predictor, "_json_to_instance", failing)
+    inputs = [{"sentence": "bad"}, {"sentence": "a film"}]
+    response = httpx.post(f"{address}/predict/sst", json=inputs)
+
+    bad, good = response.json()
+    assert response.status_code == 200 and "label" in good and "secret" not in response.text
+    assert bad["error"].startswith("the server failed at this request (RuntimeError); its log")
+    assert "a secret path" in caplog.text
 
 
 def test_a_bug_is_a_sentence_and_the_server_lives(
