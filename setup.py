@@ -30,7 +30,7 @@ CLASSIFIERS = [
     "Natural Language :: English",
     "Operating System :: POSIX :: Linux",
     # docs/install.md has a table of what was tried with each Python.
-    *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+    *(f"Programming Language :: Python :: 3.{minor}" for minor in range(11, 14)),
     "Topic :: Scientific/Engineering :: Artificial Intelligence",
     "Topic :: Text Processing :: Linguistic",
     "Typing :: Typed",
@@ -149,7 +149,7 @@ if __name__ == "__main__":
         long_description_content_type="text/markdown",
         license_expression="Apache-2.0",
         license_files=["LICENSE", "NOTICE"],
-        python_requires=">=3.10",
+        python_requires=">=3.11",
         classifiers=CLASSIFIERS,
         project_urls=LINKS if REPOSITORY else {},
         packages=[

@@ -3,7 +3,7 @@ Builds both distributions, installs them in new environments, on several Pythons
 there from an empty folder, as somebody who has no copy of this repository. Prints a table.
 
     python scripts/try_install.py                           # this Python, default sizes
-    python scripts/try_install.py --python 3.10 3.13 --sizes core
+    python scripts/try_install.py --python 3.11 3.13 --sizes core
     python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
     python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
     python scripts/try_install.py --lowest --sizes core     # the lowest versions of setup.py

@@ -17,7 +17,7 @@ setup(
     long_description_content_type="text/markdown",
     license_expression="Apache-2.0 AND LicenseRef-terms-of-the-data",
     license_files=["LICENSE", "README.md"],
-    python_requires=">=3.10",
+    python_requires=">=3.11",
     classifiers=CODE["CLASSIFIERS"],
     project_urls=CODE["LINKS"] if CODE["REPOSITORY"] else {},
     packages=["elmo_tasks_models"],
