@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, advice, text_lines
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 logger = logging.getLogger(__name__)
 
@@ -118,6 +119,35 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
             num_cut,
             max_tokens,
         )
+
+
+def boundaries_said(lines: Iterable[str], path: str, said: set[str]) -> Iterator[str]:
+    """
+    Yields the lines. At the end, logs how many of their words are the boundaries of sentences,
+    `<S>` or `</S>`, which a biLM adds itself; once for each path, which `said` remembers.
+    """
+    num_boundaries = first = 0
+    try:
+        for number, line in enumerate(lines, start=1):
+            # Most lines need not be cut into words for this.
+            if END_TOKEN[-2:] in line:
+                words = line.split()
+                found = words.count(BEGIN_TOKEN) + words.count(END_TOKEN)
+                num_boundaries += found
+                first = first or (number if found else 0)
+            yield line
+    finally:
+        if num_boundaries and path not in said:
+            said.add(path)
+            logger.warning(
+                "%s: %d words are %s or %s, the first in sentence %d: the biLM adds these at the "
+                "begin and end of each sentence, so remove them from the text",
+                path,
+                num_boundaries,
+                BEGIN_TOKEN,
+                END_TOKEN,
+                first,
+            )
 
 
 @contextmanager

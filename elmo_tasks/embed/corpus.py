@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, kind_of, records_in
 from elmo_tasks.common.text import listed
-from elmo_tasks.common.text_files import at_line, corpus_files, opened
+from elmo_tasks.common.text_files import at_line, boundaries_said, corpus_files, opened
 from elmo_tasks.elmo.sentences import tokens_of
 
 Split = Callable[[str], Iterable[str]]
@@ -43,6 +43,7 @@ class Corpus:
         self.share_read = 0.0
         self._column = column
         self._split = split
+        self._said: set[str] = set()
 
     def __str__(self) -> str:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
@@ -83,7 +84,7 @@ class Corpus:
         for file, size in zip(self.files, sizes):
             with opened(file) as raw:
                 is_row = kind_of(file) != "text"
-                for line in self._lines(file, raw):
+                for line in boundaries_said(self._lines(file, raw), file, self._said):
                     self.share_read = (before + min(size, raw.tell())) / total
                     for sentence in [line] if self._split is None else self._split(line):
                         is_empty = False

@@ -12,6 +12,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.kernels.blocked_product import scaled
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
+from elmo_tasks.language_model.heldout import say_what_is_read_twice
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax, read_softmax
 
@@ -61,6 +62,8 @@ class PretrainingCallback(TrainerCallback):
             # Schedulers go on from this number of batches. The finished batches of the unfinished
             # epoch are subtracted, because the trainer counts them again.
             trainer._total_batches_completed = self._total_batches - done
+            if is_primary:
+                say_what_is_read_twice(trainer.data_loader, trainer._validation_data_loader)
         _check_length(trainer)
 
     def on_epoch(self, trainer: Any, *args: Any, **kwargs: Any) -> None:

@@ -20,6 +20,7 @@ from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
 from elmo_tasks.language_model.prediction import Prediction, predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
+from elmo_tasks.language_model.unknown_tokens import UnknownTokens
 
 
 @Model.register("elmo_language_model")
@@ -31,7 +32,9 @@ class ElmoLanguageModel(Model):
     sentence counts as a word.
 
     The metrics are the perplexity of each direction and `perplexity`, the arithmetic mean of the
-    two, as in the paper. In training, they are those of the sampled softmax.
+    two, as in the paper. In training, they are those of the sampled softmax. `unknown_tokens` is
+    the share of the tokens that are no words of the vocabulary; above a fifth, a warning says so
+    once, since a perplexity of unknown words says little.
 
     Registered as a `Model` with name "elmo_language_model".
 
@@ -85,6 +88,7 @@ class ElmoLanguageModel(Model):
         # Callbacks may add to the loss of each batch, for example the error of word vectors.
         self.auxiliary_loss: Callable[[], torch.Tensor] | None = None
         self._perplexity = _Perplexity()
+        self._unknown_tokens = UnknownTokens(vocab)
         if pretrained_file is not None:
             self._load_archive(pretrained_file)
 
@@ -112,20 +116,23 @@ class ElmoLanguageModel(Model):
                 word_ids = 2 * [tokens["tokens"]["tokens"]]
             else:
                 word_ids = [text["targets"]["tokens"] for text in (tokens, backward_tokens)]
+            classes = [ids.flatten()[targets] for (_, targets), ids in zip(predictions, word_ids)]
             losses = [
-                self.softmax(self.dropout(output), ids.flatten()[targets])
-                for (output, targets), ids in zip(predictions, word_ids)
+                self.softmax(self.dropout(output), ids)
+                for (output, _), ids in zip(predictions, classes)
             ]
             loss = sum(loss.mean() if len(loss) else loss.sum() for loss in losses) / 2
             if self.training and self.auxiliary_loss is not None:
                 loss = loss + self.auxiliary_loss()
         self._perplexity(losses)
+        self._unknown_tokens(classes)
         if self.training:
             self.num_batches += 1
         return {"loss": loss, "num_tokens": torch.tensor(len(losses[0]))}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        return self._perplexity.get_metric(reset)
+        share = self._unknown_tokens.get_metric(reset)
+        return {**self._perplexity.get_metric(reset), "unknown_tokens": share}
 
     def train(self, mode: bool = True) -> "ElmoLanguageModel":
         # Every epoch of training or evaluation begins a text anew, so no state is carried over.

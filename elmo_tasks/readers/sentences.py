@@ -12,7 +12,7 @@ from allennlp.data.fields import TextField
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.files import written
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
+from elmo_tasks.common.text_files import boundaries_said, corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import CharIdsIndexer, WordIdIndexer
 from elmo_tasks.readers.text_reader import PassageField, TextReader, sentences_of
 
@@ -56,6 +56,7 @@ class SentencesReader(TextReader):
         self.reader = reader
         # The texts of a task's file, and when it was written.
         self._texts: dict[str, tuple[Any, list[str]]] = {}
+        self._said: set[str] = set()
 
     def sentences(
         self, file_path: str, files_order: Iterable[int] = (), shard: bool = True
@@ -86,12 +87,18 @@ class SentencesReader(TextReader):
 
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:
-            yield from self._task_texts(self.reader, file_path)
+            texts = self._task_texts(self.reader, file_path)
+            yield from boundaries_said(texts, file_path, self._said)
             return
         paths = corpus_files(file_path)
         order = list(files_order) if self.max_instances is None else []
         for index in order or range(len(paths)):
-            yield from read_lines(paths[index])
+            path = paths[index]
+            yield from boundaries_said(read_lines(path), path, self._said)
+
+    def files(self, file_path: str) -> list[str]:
+        """Returns the files of a path, an address, a folder or a glob pattern."""
+        return corpus_files(file_path) if self.reader is None else _files(file_path)
 
     def _task_texts(self, reader: DatasetReader, file_path: str) -> list[str]:
         files = _written(file_path)
@@ -121,9 +128,13 @@ def _texts(instance: Instance) -> list[TextField]:
 
 def _written(file_path: str) -> list[tuple[int, ...]]:
     """Returns what changes when the files of a path, a folder or a glob pattern are written."""
+    return [written(file) for file in _files(file_path)]
+
+
+def _files(file_path: str) -> list[str]:
     paths = sorted(glob.glob(file_path, recursive=True)) or [file_path]
     return [
-        written(file)
+        str(file)
         for path in paths
         for file in (sorted(Path(path).rglob("*")) if os.path.isdir(path) else [path])
     ]

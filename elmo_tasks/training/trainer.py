@@ -55,6 +55,8 @@ class EpochReport(TrainerCallback):
                 best = f"best {metrics[f'best_validation_{name}']:.4g}"
                 value = f"validation {name} {metrics[f'validation_{name}']:.4g}"
                 parts.append(f"{value} ({best}, epoch {metrics['best_epoch'] + 1})")
+        if "validation_unknown_tokens" in metrics:
+            parts.append(f"unknown tokens {metrics['validation_unknown_tokens']:.0%}")
         if left := trainer._num_epochs - epoch - 1:
             seconds = left * (now - self._began) / self._num_epochs
             parts.append(f"at most {timedelta(seconds=round(seconds))} left")

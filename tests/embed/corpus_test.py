@@ -124,3 +124,14 @@ def test_an_empty_row_of_parquet_or_one_that_is_not_utf8_is_refused(
         list(Corpus([path]))
     with pytest.raises(ConfigurationError, match="there is no column words; choose one of text"):
         list(Corpus([path], column="words"))
+
+
+def test_boundaries_written_by_hand_are_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("<S> a boat </S>\na bank\n")
+    corpus = Corpus([path])
+
+    assert list(corpus) == list(corpus) == ["<S> a boat </S>", "a bank"]
+    assert caplog.text.count(f"{path}: 2 words are <S> or </S>, the first in sentence 1") == 1

@@ -127,7 +127,7 @@ def test_a_batch_gives_the_losses_of_its_sentences(tmp_path: Path) -> None:
     assert output["num_tokens"] == sum(len(words) + 1 for words in SENTENCES)
     # Without a word every perplexity is 1.
     assert model.get_metrics() == {
-        "perplexity": 1, "forward_perplexity": 1, "backward_perplexity": 1,
+        "perplexity": 1, "forward_perplexity": 1, "backward_perplexity": 1, "unknown_tokens": 0,
     }  # fmt: skip
 
 

@@ -29,6 +29,35 @@ def test_a_sentence_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     assert "lines" not in caplog.text
 
 
+def test_boundaries_written_by_hand_are_said_once_for_each_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written(tmp_path / "1.txt", "a boat\n<S> a bank </S>\n<S> a boat </S>\n")
+    written(tmp_path / "2.txt", "a boat </S>\n")
+    written(tmp_path / "3.txt", "a boat </s> a</S>\n")
+    reader = SentencesReader()
+
+    first = list(reader.sentences(str(tmp_path / "*.txt")))
+    again = list(reader.sentences(str(tmp_path / "*.txt")))
+
+    assert first == again and first[1] == ["<S>", "a", "bank", "</S>"]
+    lines = [message for message in caplog.messages if "<S> or </S>" in message]
+    assert len(lines) == 2
+    assert lines[0].startswith(f"{tmp_path / '1.txt'}: 4 words are <S> or </S>, the first in ")
+    assert "sentence 2" in lines[0] and "remove them" in lines[0]
+    assert lines[1].startswith(f"{tmp_path / '2.txt'}: 1 words are")
+
+
+def test_boundaries_in_the_text_of_a_task_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "trees.txt", "(2 (2 <S>) (2 boat))")
+
+    list(SentencesReader(reader=SstReader()).sentences(str(path)))
+
+    assert f"{path}: 1 words are <S> or </S>" in caplog.text
+
+
 def test_files_are_read_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     written(tmp_path / "1.txt.gz", gzip.compress(b"one\n"))
     written(tmp_path / "2.txt", "two\n")
