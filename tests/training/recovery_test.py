@@ -55,6 +55,7 @@ def kill_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PARTS = "{ data_loader+: { batch_sampler+: { batch_size: 3 }, batches_per_epoch: 3 } }"
+ACROSS = PARTS.replace("epoch: 3", "epoch: 5")
 EACH_BATCH = "{ trainer+: { checkpointer: { type: 'elmo', save_every_num_batches: 1 } } }"
 ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
 WINDOWS = "{ window: { rows: 8, length: 8 } }"
@@ -69,6 +70,8 @@ KILLED: dict[str, tuple[Callable[[Path], dict[str, Any]], int]] = {
     "coreference": (lambda _: tiny("coref", "baseline", EACH_BATCH), 8),
     # The validation, too, reads a part of its data.
     "a part of the data in each epoch": (lambda _: sst(PARTS), 5),
+    # The third epoch begins in the first pass over the 11 batches, and ends in the second.
+    "an epoch over the end of the data": (lambda _: sst(ACROSS), 12),
     "no checkpoint yet": (lambda _: shrunk("small", OFTEN_SAVED), 2),
     "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, ACCUMULATE), 9),
     # The state that the biLM carries from batch to batch is in the checkpoint.
@@ -162,6 +165,16 @@ def test_a_checkpoint_of_another_number_of_processes_is_recovered(
     train(config, tmp_path / "run", recover=True)
 
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epoch"] == 2
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_several_workers_are_warned_of(num_workers: int, tmp_path: Path) -> None:
+    change = f"{{ data_loader+: {{ num_workers: {num_workers} }}, trainer+: {{ num_epochs: 1 }} }}"
+
+    train(sst(change), tmp_path / "run")
+
+    log = (tmp_path / "run" / "out.log").read_text()
+    assert log.count("two trainings of one seed differ") == num_workers - 1
 
 
 def draws() -> list[float]:
