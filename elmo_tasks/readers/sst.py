@@ -1,3 +1,4 @@
+import logging
 import os
 import re
 import string
@@ -13,6 +14,8 @@ from elmo_tasks.common.errors import check_choice, check_positive
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
+
+logger = logging.getLogger(__name__)
 
 # The classes of the treebank's labels 0 to 4. Phrases without a class are left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
@@ -71,7 +74,8 @@ class SstReader(TextReader):
     # Parameters
 
     granularity (default `'5-class'`): `5-class`; `3-class`, which joins the two negative and the
-        two positive labels; or `2-class`, which joins them too and leaves neutral phrases out.
+        two positive labels; or `2-class`, which joins them too, and leaves neutral phrases out and
+        counts them in the log.
     min_phrase_tokens: For training: every node of at least this many tokens is an instance with its
         own label. By default, as for an evaluation, only whole sentences are instances.
     token_indexers: By default word ids under the name `tokens`.
@@ -94,14 +98,19 @@ class SstReader(TextReader):
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        num_neutral = 0
         for line_number, line in self.shard_iterable(_numbered_trees(file_path)):
             with at_line(file_path, line_number):
                 tree = parse_tree(line)
             tokens = [Token(word) for word in tree.words]
             for node in self._chosen(tree):
                 label = self.classes[node.label]
-                if label is not None:
+                if label is None:
+                    num_neutral += 1
+                else:
                     yield self.text_to_instance(tokens[node.start : node.end], label)
+        if num_neutral:
+            logger.info("%s: dropped %d neutral phrases", file_path, num_neutral)
 
     def text_to_instance(self, tokens: list[Token], label: str | None = None) -> Instance:
         """Makes an instance of at least one token. The label is the name of a class."""

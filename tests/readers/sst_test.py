@@ -1,3 +1,4 @@
+import logging
 from collections import Counter
 from pathlib import Path
 
@@ -43,12 +44,17 @@ def test_phrases_are_the_subtrees_of_nltk_with_their_own_labels(least: int) -> N
     assert phrases == expected
 
 
-def test_coarser_classes_join_labels_and_two_drop_the_neutral() -> None:
+def test_coarser_classes_join_labels_and_two_drop_and_count_the_neutral(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
     three = [instance["label"].label for instance in SstReader("3-class").read(FIXTURE)]
+    assert "neutral phrases" not in caplog.text
     two = [instance["label"].label for instance in SstReader("2-class").read(FIXTURE)]
 
     assert three == ["positive"] * 4 + ["neutral"] * 2 + ["negative"] * 4
     assert two == ["positive"] * 4 + ["negative"] * 4
+    assert f"{FIXTURE}: dropped 2 neutral phrases" in caplog.text
 
 
 trees = st.recursive(
