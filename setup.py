@@ -192,7 +192,7 @@ if __name__ == "__main__":
             "spacy": ["spacy>=3.8,<4"],
         },
         entry_points={
-            "console_scripts": ["elmo-tasks = elmo_tasks.console:main"],
+            "console_scripts": ["elmo-tasks = elmo_tasks.__main__:main"],
             # spaCy finds its components and architectures by these.
             "spacy_factories": [
                 "elmo = elmo_tasks.spacy.elmo:ElmoComponent",

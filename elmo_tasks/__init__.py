@@ -5,13 +5,18 @@ The biLM, its files, the store of computed layers, the mix of layers and `ElmoEn
 but not AllenNLP. `elmo_tasks.plugin` registers everything else with AllenNLP.
 """
 
+from __future__ import annotations
+
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
 
 from elmo_tasks import common
 
+# `typing` is not imported here: these lines run before `elmo-tasks` can catch Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from elmo_tasks.elmo import ElmoEncoder
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.predictors.load import load as load

@@ -27,7 +27,12 @@ _TRAINING = ("ablation", "train")
 
 
 def main() -> None:
-    """Runs the command that `sys.argv` names."""
+    """Runs the command that `sys.argv` names. `__main__.py` is what the script calls."""
+    with one_line_errors("elmo-tasks"):
+        _main()
+
+
+def _main() -> None:
     sys.argv[0] = "elmo-tasks"
     if sys.stderr.isatty():
         # tqdm cannot tell the width of AllenNLP's stream. Some terminals report 0 columns.
@@ -45,8 +50,7 @@ def main() -> None:
     elif name in ("--version", "version"):
         print(f"elmo-tasks {__version__}")
     elif name in COMMANDS:
-        with one_line_errors("elmo-tasks"):
-            args = _parse(name, others)
+        args = _parse(name, others)
         args.func(args)
     else:
         nearest = did_you_mean(name, COMMANDS) or "; elmo-tasks --help lists the commands"

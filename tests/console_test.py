@@ -90,13 +90,14 @@ def test_all_help_and_the_version_need_neither_torch_nor_allennlp() -> None:
     assert version == again == f"elmo-tasks {__version__}\n"
 
 
-def test_a_reader_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [("new", "sst", "mine.jsonnet"), ("--help",), ("--version",)])
+def test_a_reader_that_has_gone_is_no_mistake(arguments: tuple[str, ...], tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
 
     with open(writing, "wb") as output:
         result = subprocess.run(
-            [sys.executable, "-c", RUN, "new", "sst", "mine.jsonnet"],
+            [sys.executable, "-c", RUN, *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=output,
@@ -220,6 +221,16 @@ def test_ctrl_c_during_the_imports_is_one_line(arguments: tuple[str, ...], then:
 
     assert result.returncode == 130
     assert result.stderr == f"elmo-tasks {arguments[0]}: interrupted{then}\n"
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("predict", "sst")])
+def test_ctrl_c_while_the_script_itself_is_imported_is_one_line(arguments: tuple[str, ...]) -> None:
+    script = "from elmo_tasks.__main__ import main\nmain()\n"
+    interrupted = re.sub("raise Module.*", "raise KeyboardInterrupt", BLOCKED)
+
+    result = run(script, *arguments, blocked=("argparse",), block=interrupted)
+
+    assert (result.returncode, result.stderr) == (130, "elmo-tasks: interrupted\n")
 
 
 @pytest.fixture(scope="module")
