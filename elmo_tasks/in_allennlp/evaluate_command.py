@@ -4,10 +4,12 @@ from typing import Any
 
 from allennlp.commands import evaluate as allennlp_command
 from allennlp.data import DataLoader
+from allennlp.evaluation import Evaluator
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.in_allennlp import replaced
+from elmo_tasks.in_allennlp.check_arguments import as_object, named_errors
 from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.evaluator import check_loss
 
@@ -26,11 +28,12 @@ def evaluate(args: argparse.Namespace) -> dict[str, Any]:
         archive = open_archive(path, cuda_device, overrides)
         config = archive.config.params
         # The evaluator that writes answers, unless the config has another one.
-        config.setdefault("evaluation", {}).setdefault("type", "elmo")
+        evaluation = as_object(Evaluator, config.get("evaluation") or {}, "evaluation")
+        config["evaluation"] = {"type": "elmo", **evaluation}
         config["validation_data_loader"] = evaluation_loader(config, args.batch_size)
         return archive
 
-    with configs_by_name(), replaced(allennlp_command, load_archive=load_archive):
+    with configs_by_name(), named_errors(), replaced(allennlp_command, load_archive=load_archive):
         metrics = allennlp_command.evaluate_from_archive(
             archive_file=args.archive_file,
             input_file=args.input_file,
@@ -48,10 +51,11 @@ def evaluation_loader(config: dict[str, Any], batch_size: int | None) -> dict[st
     Returns the config of a loader that reads all data once, in batches of `batch_size` inputs. By
     default, batches are those of the validation, or those of the training without a validation's.
     """
-    loader = dict(config.get("validation_data_loader") or config.get("data_loader") or {})
+    name = "validation_data_loader" if config.get("validation_data_loader") else "data_loader"
+    loader = dict(as_object(DataLoader, config.get(name) or {}, name))
     sampler = loader.get("batch_sampler")
-    for name in ("batches_per_epoch", "drop_last"):
-        loader.pop(name, None)
+    for option in ("batches_per_epoch", "drop_last"):
+        loader.pop(option, None)
     if isinstance(sampler, dict):
         loader["batch_sampler"] = {name: sampler[name] for name in sampler if name != "drop_last"}
     if batch_size is None:

@@ -1,6 +1,7 @@
 import argparse
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from elmo_tasks.common.files import atomic_write, lock
 from elmo_tasks.common.outputs import paths_in
 from elmo_tasks.elmo.from_config import with_options
 from elmo_tasks.in_allennlp import replaced
+from elmo_tasks.in_allennlp.check_arguments import check_arguments, named_errors
 from elmo_tasks.in_allennlp.config_names import (
     check_fields,
     configs_by_name,
@@ -38,8 +40,10 @@ def train_model(
     **options: Any,
 ) -> Model | None:
     """
-    Trains as AllenNLP's `train_model` does, with four more guarantees:
+    Trains as AllenNLP's `train_model` does, with six more guarantees:
 
+    - A mistake in the config is found before data are read, where the config alone shows it.
+    - A training that fails before its first checkpoint leaves no file of its own in the folder.
     - Only one process at a time uses the folder. A second one fails before `force` replaces it.
     - `force` removes what a training wrote, by name, and nothing that this one reads: the files
       that the config names, or one of `inputs`, such as those that it imports.
@@ -58,7 +62,8 @@ def train_model(
             archival.archive_model(folder, archive_path=aside, **options)
         logger.info("the model is in %s, and the log in %s", path, folder)
 
-    chosen_by = params.params.get("trainer", {}).get("validation_metric", "-loss")
+    trainer = params.params.get("trainer", {})
+    chosen_by = trainer.get("validation_metric", "-loss") if isinstance(trainer, dict) else "-loss"
 
     def description(metrics: dict[str, float]) -> str:
         """Returns the text of the progress bar: not all metrics, so that it fits the terminal."""
@@ -76,6 +81,7 @@ def train_model(
         is_new = not recover and (force or nodes == 1)
         if is_new:
             check_folder(serialization_dir, read, force)
+        check_arguments(params.as_dict(quiet=True))
         if "model" in params:
             params["model"] = with_options(params.params["model"])
         prepare_processes(params, serialization_dir, recover)
@@ -83,9 +89,30 @@ def train_model(
             # At last, so that a config that cannot be used costs nothing.
             remove_training(serialization_dir)
             force = False
-        return allennlp_train.train_model(
-            params, serialization_dir, recover, force, node_rank, **options
-        )
+        with named_errors(), _removed_after_an_error(Path(serialization_dir), is_new, nodes):
+            return allennlp_train.train_model(
+                params, serialization_dir, recover, force, node_rank, **options
+            )
+
+
+@contextmanager
+def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[None]:
+    """
+    Removes what a new training wrote if it fails without a checkpoint, so that the corrected
+    command can be typed again. After Ctrl-C, `--recover` needs what is there.
+    """
+    existed = folder.exists()
+    try:
+        yield
+    except Exception:
+        if is_new and nodes == 1 and not any(folder.glob("*state_*.th")):
+            # If somebody has put another file there, all stays.
+            with suppress(ConfigurationError):
+                check_folder(folder, (), force=True)
+                remove_training(folder)
+                if not existed and folder.exists():
+                    folder.rmdir()
+        raise
 
 
 @kept_quiet()

@@ -1,4 +1,6 @@
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from allennlp.common import Params
@@ -7,7 +9,7 @@ from allennlp.data import DataLoader, DatasetReader
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.in_allennlp.evaluate_command import evaluation_loader
 from tests.helpers.command_line import our_command
-from tests.helpers.configs import SHIPPED, tiny
+from tests.helpers.configs import ROOT, SHIPPED, tiny
 
 
 @pytest.mark.parametrize("task", sorted({*SHIPPED} - {"bilm", "probe"}))
@@ -46,3 +48,32 @@ def test_each_file_needs_an_output_of_its_own(tmp_path: Path) -> None:
     for option in ("--output", "--predictions-output-file"):
         with pytest.raises(ConfigurationError, match=f"^{option} x: expected a file for each file"):
             our_command("evaluate", "sst", "a.txt,b.txt", option, "x")
+
+
+SST = (ROOT / "fixtures" / "archives" / "sst.tar.gz", ROOT / "fixtures" / "sst.txt")
+
+
+@pytest.mark.parametrize("evaluation", ["simple", None, {"type": "simple"}])
+def test_the_evaluation_of_a_config_may_be_a_name_alone(
+    evaluation: Any, capsys: pytest.CaptureFixture
+) -> None:
+    our_command("evaluate", *SST, "-o", json.dumps({"evaluation": evaluation}))
+
+    assert "accuracy: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("evaluation", 3, "evaluation must be an object, not 3"),
+        ("evaluation", "simpel", "evaluation names no Evaluator: 'simpel'; did you mean 'simple'"),
+        ("data_loader", [1], r"data_loader must be an object, not \[1\]"),
+        ("data_loader", {"batch_sise": 3}, "no argument 'batch_sise'; did you mean 'batch_size'"),
+        ("data_loader", {"batch_size": "x"}, "data_loader.batch_size must be a whole number"),
+    ],
+)
+def test_what_an_evaluation_cannot_use_is_one_line(field: str, value: Any, words: str) -> None:
+    overrides = json.dumps({"validation_data_loader": None, field: value})
+
+    with pytest.raises(ConfigurationError, match=words):
+        our_command("evaluate", *SST, "-o", overrides)

@@ -1,0 +1,234 @@
+"""
+Checks the arguments of every object that a config of a training describes, before data are read:
+their names, and whether each value is of the kind that the argument's annotation names.
+
+AllenNLP makes an object when the training needs it, after the data were read, and from some values
+without a look at them. Classes that read their arguments themselves are not checked.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from inspect import Parameter
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from allennlp.commands.train import TrainModel
+from allennlp.common import FromParams, Lazy, Registrable
+from allennlp.common.from_params import infer_params
+from allennlp.data import DataLoader, Vocabulary
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text import did_you_mean, nearest_or_all
+
+# What `allennlp train` gives to the training itself, so that no config must have it.
+_GIVEN = {"serialization_dir", "local_rank", "batch_weight_key"}
+
+# Numbers of the trainer that AllenNLP takes but cannot train with, and their least values.
+_AT_LEAST_1 = ("num_epochs", "num_gradient_accumulation_steps")
+_ABOVE_0 = ("grad_norm", "grad_clipping")
+
+# What a class raises for arguments that do not fit, and classes that read data while they are made,
+# so that such an error of theirs may be a bug of a reader.
+_OF_ARGUMENTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
+_OF_DATA = (DataLoader, TrainModel, Vocabulary)
+
+_SIMPLE: dict[Any, tuple[str, set[type]]] = {
+    int: ("a whole number", {int, bool}),
+    bool: ("true or false", {int, bool}),
+    float: ("a number", {int, float}),
+    str: ("a string", {str, type(Path())}),
+}
+
+
+def check_arguments(config: Mapping[str, Any]) -> None:
+    """
+    Raises `ConfigurationError` for the first argument in a config of a training that is missing,
+    has another name, or is of another kind. The message has its path, such as `model.encoder`.
+    """
+    if "type" in config:
+        # Another `TrainModel`, such as the user's own.
+        return
+    arguments = infer_params(TrainModel, TrainModel.from_partial_objects)
+    for name, parameter in arguments.items():
+        if name in config:
+            _check_argument(parameter, config[name], name)
+        elif parameter.default is Parameter.empty and name not in _GIVEN:
+            raise ConfigurationError(f"the config has no {name}, which a training needs")
+    for name in ("train_data_path", "validation_data_path", "test_data_path"):
+        # A path may be a list or an object of paths, for a reader that takes such.
+        if isinstance(config.get(name), int | float) or config.get(name) in ([], {}):
+            raise _refused(name, config[name], "the path of a file")
+    if config["train_data_path"] is None:
+        raise _refused("train_data_path", None, "the path of a file")
+    if isinstance(config["trainer"], dict):
+        _check_trainer(config["trainer"])
+
+
+def as_object(kind: Any, value: Any, path: str) -> dict[str, Any]:
+    """Returns the JSON object that a value of a config stands for, after a check as above."""
+    _check(kind, value, path)
+    return {"type": value} if isinstance(value, str) else value
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """
+    While the block runs, an error of a class that AllenNLP makes from a config becomes a
+    `ConfigurationError` with the class's path in the config. Classes that read data are left out.
+    """
+    made = FromParams.__dict__["from_params"]
+
+    def from_params(cls: Any, params: Any, *args: Any, **options: Any) -> Any:
+        path = str(getattr(params, "history", "")).rstrip(".")
+        try:
+            return made.__func__(cls, params, *args, **options)
+        except _OF_ARGUMENTS as error:
+            if isinstance(error, ValueError) or issubclass(cls, _OF_DATA):
+                raise
+            raise ConfigurationError(
+                f"{path or 'the config'}: no {cls.__name__} can be made ({error!r})"
+            ) from error
+
+    setattr(FromParams, "from_params", classmethod(from_params))  # noqa: B010
+    try:
+        yield
+    finally:
+        setattr(FromParams, "from_params", made)  # noqa: B010
+
+
+def _check_trainer(trainer: Mapping[str, Any]) -> None:
+    if type(trainer.get("cuda_device", -1)) not in (int, type(None)):
+        raise _refused("trainer.cuda_device", trainer["cuda_device"], "a whole number")
+    for name in _AT_LEAST_1:
+        if trainer.get(name, 1) < 1:
+            raise ConfigurationError(f"trainer.{name} must be 1 or more, not {trainer[name]}")
+    for name in _ABOVE_0:
+        # `false` is AllenNLP's default.
+        number = trainer.get(name)
+        if number is not None and number is not False and number <= 0:
+            raise ConfigurationError(
+                f"trainer.{name} must be above 0, not {number}; leave it out for none"
+            )
+
+
+def _check_argument(parameter: Parameter, value: Any, path: str) -> None:
+    if value is not None:
+        _check(parameter.annotation, value, path)
+        return
+    # AllenNLP passes `null` on, whatever the annotation. For a flag it stands for false.
+    expected = "" if parameter.annotation is bool else _expected(parameter.annotation)
+    if expected and parameter.default is not None:
+        raise _refused(path, value, expected)
+
+
+def _check(kind: Any, value: Any, path: str) -> None:
+    """Raises `ConfigurationError` unless AllenNLP can make an object of a kind from a value."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Lazy:
+        _check(args[0], value, path)
+    elif origin in (Union, UnionType):
+        _check_any([each for each in args if each is not type(None)], value, path)
+    elif kind in _SIMPLE:
+        if type(value) not in _SIMPLE[kind][1]:
+            raise _refused(path, value, _SIMPLE[kind][0])
+    elif _is_object(kind):
+        if not isinstance(value, str | dict):
+            raise _refused(path, value, "an object")
+        if not isinstance(value, dict) or "_pretrained" not in value:
+            _check_object(kind, {"type": value} if isinstance(value, str) else value, path)
+    elif _is(origin, Mapping):
+        if not isinstance(value, dict):
+            raise _refused(path, value, "an object")
+        for key, child in value.items():
+            if child is not None:
+                _check(args[-1] if args else Any, child, f"{path}.{key}")
+    elif _is(origin, Iterable):
+        # AllenNLP would take the letters of a string and the keys of an object.
+        if not isinstance(value, list):
+            raise _refused(path, value, "a list")
+        kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
+        for index, (each, child) in enumerate(zip(kinds, value)):
+            if child is not None:
+                _check(each, child, f"{path}.{index}")
+
+
+def _check_any(kinds: list[Any], value: Any, path: str) -> None:
+    errors = []
+    for kind in kinds:
+        try:
+            return _check(kind, value, path)
+        except ConfigurationError as error:
+            errors.append((kind, error))
+    within = [error for kind, error in errors if _is_object(kind) and isinstance(value, dict)]
+    expected = " or ".join(dict.fromkeys(_expected(kind) or str(kind) for kind in kinds))
+    raise within[0] if within else _refused(path, value, expected)
+
+
+def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
+    target, method, is_choice = kind, None, kind in Registrable._registry
+    if is_choice:
+        name = fields.get("type", kind.default_implementation)
+        if name is None:
+            raise ConfigurationError(f"{path} has no type, which names the {kind.__name__}")
+        if not isinstance(name, str):
+            raise _refused(f"{path}.type", name, "a string")
+        if "." not in name and name not in kind.list_available():
+            nearest = nearest_or_all(name, kind.list_available())
+            raise ConfigurationError(f"{path} names no {kind.__name__}: {name!r}{nearest}")
+        target, method = kind.resolve_class_name(name)
+    if getattr(target, "from_params", None) is None or _reads_itself(target):
+        return
+    arguments = infer_params(target, getattr(target, method or "__init__"))
+    for name, value in fields.items():
+        if name in arguments:
+            _check_argument(arguments[name], value, f"{path}.{name}")
+        elif not (is_choice and name == "type") and _is_wrong(name, target, arguments):
+            known = [each for each in arguments if each not in ("self", "kwargs")]
+            raise ConfigurationError(
+                f"{path}: the {target.__name__} has no argument {name!r}"
+                f"{nearest_or_all(name, known)}"
+            )
+
+
+def _is_wrong(name: str, target: Any, arguments: Mapping[str, Parameter]) -> bool:
+    """
+    Returns whether a class has no argument of this name. Somebody's class with `**kwargs` may take
+    any. Those of AllenNLP and of this package give them to their base classes, whose arguments are
+    known; such a class has no other argument with nearly the same name.
+    """
+    if not any(each.kind is Parameter.VAR_KEYWORD for each in arguments.values()):
+        return True
+    is_known = target.__module__.startswith(("allennlp.", "elmo_tasks."))
+    return is_known and did_you_mean(name, arguments) != ""
+
+
+def _reads_itself(target: Any) -> bool:
+    return target.from_params.__func__ is not FromParams.from_params.__func__  # type: ignore[attr-defined]
+
+
+def _is_object(kind: Any) -> bool:
+    return hasattr(kind, "from_params")
+
+
+def _is(origin: Any, base: type) -> bool:
+    return isinstance(origin, type) and issubclass(origin, base)
+
+
+def _expected(kind: Any) -> str:
+    """Returns the kind in words; nothing if a value of this kind can be anything."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Lazy or _is_object(kind) or _is(origin, Mapping):
+        return "an object"
+    if origin in (Union, UnionType):
+        return "" if type(None) in args else " or ".join(filter(None, map(_expected, args)))
+    if _is(origin, Iterable):
+        return "a list"
+    return _SIMPLE[kind][0] if kind in _SIMPLE else ""
+
+
+def _refused(path: str, value: Any, expected: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{path} must be {expected}, not {json.dumps(value, default=str):.80}"
+    )
