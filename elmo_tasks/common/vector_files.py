@@ -73,6 +73,11 @@ def read_vectors(
     return vectors
 
 
+def vector_words(path: str) -> list[str]:
+    """Returns the words of a file in its order, without those that `read_vectors` leaves out."""
+    return [word for _, word, _ in _split_lines(path, None) if word and " " not in word]
+
+
 def _vector(fields: list[str]) -> numpy.ndarray:
     with numpy.errstate(over="ignore"):
         vector = numpy.array(fields, dtype=numpy.float32)

@@ -25,6 +25,7 @@ from elmo_tasks.in_allennlp.config_names import (
 )
 from elmo_tasks.in_allennlp.quiet import kept_quiet
 from elmo_tasks.in_allennlp.training_folder import check_folder, remove_training
+from elmo_tasks.in_allennlp.vector_door import vectors_read_by_us
 from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.several_processes import prepare_processes
 from elmo_tasks.training.trainer import logger
@@ -75,6 +76,7 @@ def train_model(
         lock(serialization_dir),
         replaced(allennlp_train, archive_model=archive_model),
         replaced(training_util, description_from_metrics=description),
+        vectors_read_by_us(),
     ):
         nodes = (params.params.get("distributed") or {}).get("num_nodes", 1)
         # Nodes may share the folder, and another node may have begun to fill it.

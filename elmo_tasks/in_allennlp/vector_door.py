@@ -1,0 +1,42 @@
+"""Reads the vectors of AllenNLP's `embedding`, and their words for the vocabulary, as ours."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy
+import torch
+from allennlp.data import Vocabulary, vocabulary
+from allennlp.modules.token_embedders import embedding
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.vector_files import read_vectors, vector_words
+from elmo_tasks.in_allennlp import replaced
+
+
+@contextmanager
+def vectors_read_by_us() -> Iterator[None]:
+    """
+    Lets AllenNLP read text files of vectors by `read_vectors` while the block runs. Its own reading
+    ends in `StopIteration` for an empty file, and leaves out lines with tabs or too few numbers.
+    """
+    with (
+        replaced(vocabulary, _read_pretrained_tokens=vector_words),
+        replaced(embedding, _read_embeddings_from_text_file=_embedding_weight),
+    ):
+        yield
+
+
+def _embedding_weight(
+    path: str, dim: int, vocab: Vocabulary, namespace: str = "tokens"
+) -> torch.Tensor:
+    """Returns a row for each word: its vector or, as AllenNLP does, a random one of their scale."""
+    words = vocab.get_index_to_token_vocabulary(namespace)
+    vectors = read_vectors(path, dim, set(words.values()))
+    if not vectors:
+        raise ConfigurationError(f"{path} has no vector for any word of the vocabulary")
+    found = numpy.stack(list(vectors.values()))
+    weight = torch.empty(len(words), dim).normal_(float(found.mean()), float(found.std()))
+    for index, word in words.items():
+        if word in vectors:
+            weight[index] = torch.from_numpy(vectors[word])
+    return weight

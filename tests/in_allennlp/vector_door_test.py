@@ -1,0 +1,52 @@
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from allennlp.data import Vocabulary
+from allennlp.data.vocabulary import _read_pretrained_tokens
+from allennlp.modules.token_embedders import Embedding, embedding
+
+from elmo_tasks.in_allennlp.vector_door import vectors_read_by_us
+from tests.helpers.configs import ROOT, tiny
+from tests.helpers.training import train
+
+VECTORS = str(ROOT / "fixtures" / "vectors.txt")
+
+
+def test_a_plain_file_gives_what_allennlp_reads() -> None:
+    words = _read_pretrained_tokens(VECTORS)
+    dim = len(Path(VECTORS).read_text().splitlines()[-1].split(" ")) - 1
+    vocab = Vocabulary(tokens_to_add={"tokens": [*words[::2], "unseen"]})
+    torch.manual_seed(0)
+    expected = Embedding(dim, pretrained_file=VECTORS, vocab=vocab)
+
+    torch.manual_seed(0)
+    with vectors_read_by_us():
+        found = Embedding(dim, pretrained_file=VECTORS, vocab=vocab)
+        from allennlp.data import vocabulary
+
+        assert vocabulary._read_pretrained_tokens(VECTORS) == words
+
+    assert torch.equal(found.weight, expected.weight)
+    assert embedding._read_embeddings_from_text_file.__module__ == embedding.__name__
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty: expected a word and its numbers"),
+        ("the 1 2\nold 3\n", ":2: there are 1 numbers after the word, not 2"),
+        ("the 1 2\nold 3 nan\n", ":2: 'nan' is not a finite number"),
+        ("the 1 2 3\n", ":1: the vectors have 3 numbers, not 2"),
+    ],
+)
+def test_a_training_names_the_flaw_of_its_vectors(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text(content)
+    change = f"{{ word_vectors: {{ embedding_dim: 2, pretrained_file: '{path}' }} }}"
+
+    with pytest.raises(ValueError, match=f"{re.escape(str(path))} ?{message}"):
+        train(tiny("sst", "baseline", change), tmp_path / "run")
