@@ -3,15 +3,20 @@ Predict with a model.
 
 FILE is plain text (a sentence on each line, for coreference a document), a table (.csv, .tsv,
 .parquet, .xlsx), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu); the
-standard input (-) is text or JSON. Further columns and fields are given back in the answer. Each
-input has one answer, in the order of the inputs: text for text and tables, and a line of JSON for
-JSON. Empty lines, and rows of a table without a text, have no answer. In the place of an answer, an
-input that cannot be answered has `ERROR line 3: the reason`, or {"error": "the reason", "line": 3};
-the exit status is then 1.
+standard input (-) is text or JSON. Each input has one answer, in the order of the inputs. Printed
+answers are text for text and tables, and JSON for JSON; empty lines are skipped.
+
+--output writes the answers in the form that its suffix names (.csv, .tsv, .parquet, .xlsx, .jsonl,
+.txt), otherwise in that of FILE. In a table are the rows of FILE as they were, with the answer
+behind: label and probability, or entities, tags, answer and so on; lists are JSON. A row without a
+text has an empty answer. JSON has the label first, and gives back all fields of FILE.
+
+An input that cannot be answered has a column `error`, {"error": "the reason", "line": 3}, or in
+text `ERROR line 3: the reason`; the exit status is then 1.
 
 examples:
   echo "A warm, funny film." | elmo-tasks predict sst -
-  elmo-tasks predict runs/reviews new.csv --column review --jsonl
+  elmo-tasks predict runs/reviews new.csv --column review --output answers.csv
 """
 
 import argparse
@@ -23,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_shared(parser, "archive_file")
     add("input_file", metavar="FILE", help="the inputs; - for the standard input")
-    add_shared(parser, "--output", help="write the answers to this file, too")
+    add_shared(parser, "--output", help="write the answers to this file; nothing is printed")
     add_shared(parser, "--force")
-    add("--silent", action="store_true", help="do not print the answers")
+    add("--silent", action="store_true", help="no effect: --output prints nothing")
     add("--jsonl", action="store_true", help="answer plain text and tables in JSON, too")
     default = "the name of the input, such as sentence, or text"
     add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")

@@ -29,6 +29,7 @@ class CorefPredictor(TextPredictor):
 
     input_names = ("document",)
     other_names = ("sentences", "speakers", "genre")
+    columns_of_answer = ("clusters", "sentences")
     task = Task(
         "coref",
         "Coref",

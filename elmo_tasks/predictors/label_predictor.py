@@ -1,4 +1,4 @@
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy
@@ -22,13 +22,26 @@ _BEACH = "Two girls in red coats are throwing a ball to a dog on the beach."
 class LabelPredictor(TextPredictor):
     """
     The base class of predictors of a label for one text or several. An answer has `label`, the most
-    probable one, and the `probabilities` of all by name. If a text may have several labels, an
-    answer has `labels`, those with a probability of 0.5 or more. In text, an answer is each label
-    with its probability, and the tokens of each text.
+    probable one, the `probabilities` of all by name, and the tokens of each text. If a text may
+    have several labels, an answer has `labels`, those with a probability of 0.5 or more. In text,
+    an answer is each label with its probability, and the tokens of each text; in a table, it is
+    `label` and its `probability`, or `labels` and `probabilities`.
     """
+
+    columns_of_answer = ("label", "probability")
 
     # The names of the model's outputs that have the tokens of each text.
     token_names: tuple[str, ...] = ("tokens",)
+
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        names = ("label", "labels", "probabilities", *self.token_names)
+        return sanitize({name: output[name] for name in names if name in output})
+
+    def cells(self, answer: JsonDict) -> JsonDict:
+        if "labels" in answer:
+            return {name: answer[name] for name in ("labels", "probabilities")}
+        label = answer["label"]
+        return {"label": label, "probability": answer["probabilities"][label]}
 
     def readable(self, answer: JsonDict) -> list[str]:
         labels = answer["labels"] if "labels" in answer else [answer["label"]]
@@ -39,7 +52,7 @@ class LabelPredictor(TextPredictor):
         self, instance: Instance, outputs: dict[str, Any]
     ) -> list[Instance]:
         labelled = instance.duplicate()
-        best = int(numpy.argmax(outputs["class_probabilities"]))
+        best = int(numpy.argmax(list(outputs["probabilities"].values())))
         labelled.add_field("label", LabelField(best, skip_indexing=True), self._model.vocab)
         return [labelled]
 
@@ -47,7 +60,7 @@ class LabelPredictor(TextPredictor):
 @Predictor.register("elmo_sst")
 class SstPredictor(LabelPredictor):
     """
-    Predicts the sentiment of a sentence. An answer has all outputs of the model, and `tokens`.
+    Predicts the sentiment of a sentence.
 
     Registered as a `Predictor` with name "elmo_sst".
     """
@@ -72,7 +85,7 @@ class SnliPredictor(LabelPredictor):
     """
     Predicts whether a premise entails a hypothesis. An input is
     `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
-    In a file they may be called `sentence1` and `sentence2`, as in the corpus. An answer also has
+    In a file they may be called `sentence1` and `sentence2`, as in the corpus. The tokens are
     `premise_tokens` and `hypothesis_tokens`.
 
     Registered as a `Predictor` with name "elmo_snli".
@@ -97,10 +110,6 @@ class SnliPredictor(LabelPredictor):
         classes=LABELS,
     )
 
-    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
-        names = ("label", "probabilities", *self.token_names)
-        return sanitize({name: output[name] for name in names})
-
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         check_texts(json_dict, self.input_names)
         tokenize = self._dataset_reader.tokenizer.tokenize
@@ -114,8 +123,8 @@ class ClassifyPredictor(LabelPredictor):
     """
     Classifies texts with a model of the user's own data. An input has raw text under the name of
     each column that the model was trained on, such as `{"text": "..."}`, or for one text
-    `{"tokens": ["...", ...]}`. An answer has all outputs of the model, and the words of the first
-    text as `tokens`.
+    `{"tokens": ["...", ...]}`. The tokens of one text are `tokens`, those of two texts
+    `NAME_tokens` with the names of their columns.
 
     Registered as a `Predictor` with name "elmo_classify".
     """
@@ -135,8 +144,16 @@ class ClassifyPredictor(LabelPredictor):
         self.input_names = tuple(dataset_reader.texts)
         self.other_names = ("tokens",) if len(self.input_names) == 1 else ()
         super().__init__(model, dataset_reader, **kwargs)
+        if len(self.input_names) > 1:
+            self.token_names = tuple(f"{name}_tokens" for name in self.input_names)
         if model.several:
             self.task = self.task._replace(compared="labels")
+            self.columns_of_answer = ("labels", "probabilities")
+
+    def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        texts = instance["metadata"]["sentences"]  # type: ignore[index]
+        tokens = {name: list(chain(*text)) for name, text in zip(self.token_names, texts)}
+        return super().answer(instance, {**output, **tokens})
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         cut = self._dataset_reader.sentences
@@ -153,7 +170,8 @@ class ClassifyPredictor(LabelPredictor):
     ) -> list[Instance]:
         (labelled,) = super().predictions_to_labeled_instances(instance, outputs)
         if self._model.several:
-            chosen = numpy.flatnonzero(numpy.asarray(outputs["class_probabilities"]) >= THRESHOLD)
+            probabilities = numpy.array(list(outputs["probabilities"].values()))
+            chosen = numpy.flatnonzero(probabilities >= THRESHOLD)
             size = self._model.vocab.get_vocab_size(SEVERAL)
             labels = MultiLabelField(chosen.tolist(), SEVERAL, skip_indexing=True, num_labels=size)
             labelled.add_field("label", labels)

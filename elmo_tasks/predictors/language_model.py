@@ -31,6 +31,7 @@ class LanguageModelPredictor(TextPredictor):
     """
 
     _model: ElmoLanguageModel
+    columns_of_answer = ("forward_perplexity", "backward_perplexity")
 
     def readable(self, answer: JsonDict) -> list[str]:
         perplexities = answer["forward_perplexity"], answer["backward_perplexity"]

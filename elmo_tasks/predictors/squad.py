@@ -43,6 +43,7 @@ class SquadPredictor(TextPredictor):
 
     _model: Bidaf
     max_tokens = 8192
+    columns_of_answer = ("answer", "probability", "start", "end")
     input_names = ("passage", "question")
     other_names = ()
     other_texts = {"context": "passage"}

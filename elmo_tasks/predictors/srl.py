@@ -27,6 +27,7 @@ class SrlPredictor(TextPredictor):
     """
 
     other_names = ("tokens", "predicates")
+    columns_of_answer = ("predicates", "tokens")
     task = Task(
         "srl",
         "SRL",

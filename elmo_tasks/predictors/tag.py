@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import Text, sentence_input
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
-from elmo_tasks.readers.entities import read_entities, write_tags
+from elmo_tasks.readers.entities import Entity, has_ends, read_entities, write_tags
 from elmo_tasks.readers.fields import TagsField
 
 
@@ -22,6 +22,7 @@ class TagPredictor(TextPredictor):
     """
 
     other_names = ("tokens", "text")
+    columns_of_answer = ("tags", "tokens")
     task = Task(
         "tag",
         "Tag",
@@ -55,15 +56,16 @@ class TagPredictor(TextPredictor):
 class NerPredictor(TextPredictor):
     """
     Finds the named entities of a sentence. An answer has `sentence` (the text), `tokens`, `tags`
-    (one for each token) and `entities`. An entity has a `type`, a span (see `Text.span`) and a
-    `confidence`: the marginal probability that exactly these tokens are an entity of this type,
-    over all sequences of tags that the scheme allows. In text, an answer is a line such as
+    (one for each token, in BIO) and `entities`. An entity has a `type`, a span (see `Text.span`)
+    and a `confidence`: the marginal probability that exactly these tokens are an entity of this
+    type, over all sequences of tags that the scheme allows. In text, an answer is a line such as
     `[PER John Smith] lives in [LOC New York].`
 
     Registered as a `Predictor` with name "elmo_ner".
     """
 
     _model: CrfTagger
+    columns_of_answer = ("entities", "tags", "tokens")
     task = Task(
         "ner",
         "NER",
@@ -94,10 +96,9 @@ class NerPredictor(TextPredictor):
         self, instance: Instance, outputs: dict[str, Any]
     ) -> list[Instance]:
         """Returns an instance for each entity, or one for a sentence without entities."""
-        tags = outputs["tags"]
-        chosen = [
-            write_tags([entity], len(tags), "BIOUL") for entity in read_entities(tags, "BIOUL")
-        ] or [tags]
+        tags, scheme = outputs["tags"], self._model.scheme
+        entities = read_entities(tags, "BIOUL" if has_ends(tags) else None)
+        chosen = [write_tags([each], len(tags), scheme) for each in entities] or [tags]
         labelled = [instance.duplicate() for _ in chosen]
         for each, one in zip(labelled, chosen):
             each.add_field("tags", SequenceLabelField(one, each["tokens"]), self._model.vocab)
@@ -113,11 +114,12 @@ class NerPredictor(TextPredictor):
         words = output["tokens"]
         # Sentences that the reader read from a file have tokens, but no raw text.
         sentence = instance["metadata"].metadata.get("sentence") or Text.of_words(words)
-        found = zip(output["entities"], output["confidences"])
+        found = list(zip(output["entities"], output["confidences"]))
         return {
             "sentence": sentence.text,
             "tokens": words,
-            "tags": output["tags"],
+            # The model may tag in BIOUL, but most files are in BIO.
+            "tags": write_tags([Entity(*each) for each, _ in found], len(words), "BIO"),
             "entities": [
                 {"type": type, **sentence.span(start, end), "confidence": confidence}
                 for (type, start, end), confidence in found

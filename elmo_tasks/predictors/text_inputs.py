@@ -9,9 +9,9 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records, read_rows, suffix_of
-from elmo_tasks.common.rows import LeftOut, complete_rows
+from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns
-from elmo_tasks.common.text import did_you_mean, listed
+from elmo_tasks.common.text import did_you_mean, listed, parse_json
 from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
 from elmo_tasks.readers.tag import TagReader
 from elmo_tasks.readers.tagged_json import as_input
@@ -22,20 +22,42 @@ logger = logging.getLogger(__name__)
 _STDIN = "standard input"
 
 
-class BadLine(NamedTuple):
-    """A line that is no input, and the reason. It has no values."""
+class NoText(Exception):
+    """The reason why a row without a text has no answer."""
 
+
+class Input(NamedTuple):
+    """
+    What a predictor is asked, and where it comes from.
+
+    # Parameters
+
+    file, line: As those of a `Record`.
+    values: The input of the predictor, with the fields that it does not read.
+    row: The fields or columns as they are in the file.
+    error: Why the predictor cannot be asked, if it cannot.
+    """
+
+    file: str
     line: int
-    error: ValueError
-    values: JsonDict = {}
+    values: JsonDict
+    row: JsonDict
+    error: Exception | None = None
 
 
 class Inputs(NamedTuple):
-    """The inputs of a file, as the values of records, and whether the file has them in JSON."""
+    """
+    The inputs of a file, and its kind: `json`, `text`, or that of a table (`csv`, `tsv`, `parquet`,
+    `xlsx`).
+    """
 
     name: str
-    are_json: bool
-    records: Iterator[Record | BadLine]
+    kind: str
+    records: Iterator[Input]
+
+    @property
+    def are_json(self) -> bool:
+        return self.kind == "json"
 
 
 def read_inputs(
@@ -59,27 +81,28 @@ def read_inputs(
     """
     kind = kind_of(path)
     if column is None and _has_columns(path, kind, predictor):
-        return Inputs(path, False, _columns(path, "columns", predictor))
+        return Inputs(path, "text", _columns(path, "columns", predictor))
     if column is None and kind == "parquet" and _has_tokens(path, predictor):
-        rows = (row._replace(values=as_input(row.values)) for row in read_records(path))
-        return Inputs(path, False, rows)
+        rows = (Input(*row[:2], as_input(row.values), row.values) for row in read_records(path))
+        return Inputs(path, kind, rows)
     if isinstance(predictor, TextPredictor) and kind in TABLES:
-        return Inputs(path, False, _rows(path, predictor, column, header))
+        return Inputs(path, kind, _rows(path, predictor, column, header))
     name = _STDIN if path == "-" else path
     after_first = (line for line in read_records(path, "text") if line.values["text"].strip())
     first = next(after_first, None)
     if first is None:
-        return Inputs(name, True, iter(()))
+        return Inputs(name, "json", iter(()))
     lines, kind = chain([first], after_first), kind_of(path, first.values["text"])
     if isinstance(predictor, TextPredictor) and kind == "json" and path != "-":
         asked = predictor.inputs_of(path, first.values["text"])
         if asked is not None:
             numbered = enumerate(asked, start=1)
-            return Inputs(name, True, (Record(path, number, each) for number, each in numbered))
+            return Inputs(name, "json", (Input(path, *each, each[1]) for each in numbered))
     if not isinstance(predictor, TextPredictor) or kind == "json":
-        return Inputs(name, True, _json(lines, predictor, name))
+        return Inputs(name, "json", _json(lines, predictor, name))
     if path != "-" and kind == "text" and _is_table(first, predictor, column, header):
-        return Inputs(path, False, _rows(path, predictor, column, header))
+        kind = "tsv" if "\t" in first.values["text"] else "csv"
+        return Inputs(path, kind, _rows(path, predictor, column, header))
     if len(predictor.input_names) > 1:
         raise ConfigurationError(
             f"{name}:{first.line}: expected JSON or a table (such as .csv) with "
@@ -90,7 +113,7 @@ def read_inputs(
             f"{name} is not a table (.csv, .tsv, .parquet or .xlsx), so it has no column {column}"
         )
     if kind in ("columns", "conllu"):
-        return Inputs(name, False, _columns(path, kind, predictor))
+        return Inputs(name, "text", _columns(path, kind, predictor))
     is_tagger = isinstance(predictor._dataset_reader, TagReader)
     if "\t" in first.values["text"] and not is_tagger:
         logger.warning(
@@ -99,8 +122,8 @@ def read_inputs(
             name,
         )
     field = predictor.input_names[0]
-    texts = (line._replace(values={field: line.values["text"]}) for line in lines)
-    return Inputs(name, False, texts)
+    texts = ((line, {field: line.values["text"]}) for line in lines)
+    return Inputs(name, "text", (Input(*line[:2], text, text) for line, text in texts))
 
 
 def _is_table(first: Record, predictor: TextPredictor, column: str | None, header: bool) -> bool:
@@ -117,18 +140,18 @@ def _is_table(first: Record, predictor: TextPredictor, column: str | None, heade
     return any(has_columns(first.values["text"], each) for each in wanted)
 
 
-def _json(lines: Iterable[Record], predictor: Predictor, name: str) -> Iterator[Record | BadLine]:
+def _json(lines: Iterable[Record], predictor: Predictor, name: str) -> Iterator[Input]:
+    is_tagger = isinstance(getattr(predictor, "_dataset_reader", None), TagReader)
     for number, line in json_lines(((each.line, each.values["text"]) for each in lines), name):
-        record = Record(name, number, {})
         try:
             # A user's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
         except ValueError as error:
             message = f"expected one JSON object on each line, but got {line[:80]!r} ({error})"
-            yield BadLine(record.line, ValueError(message))
+            yield Input(name, number, {}, {}, ValueError(message))
         else:
-            is_tagger = isinstance(getattr(predictor, "_dataset_reader", None), TagReader)
-            yield record._replace(values=as_input(asked) if is_tagger else asked)
+            row = parse_json(line) if isinstance(predictor, TextPredictor) else {}
+            yield Input(name, number, as_input(asked) if is_tagger else asked, row)
 
 
 def _has_tokens(path: str, predictor: Predictor) -> bool:
@@ -152,7 +175,7 @@ def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:
     return is_in_columns
 
 
-def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]:
+def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Input]:
     """
     Yields the sentences of a file in CoNLL-U or in columns. The model's dataset reader names the
     columns; if it names none, the words are in the first column.
@@ -164,26 +187,30 @@ def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Record]
         )
     word = "form" if kind == "conllu" else "word"
     for sentence in read_records(path, kind, getattr(predictor._dataset_reader, "columns", None)):
-        yield sentence._replace(values={"tokens": sentence.values[word]})
+        tokens = {"tokens": sentence.values[word]}
+        yield Input(sentence.file, sentence.line, tokens, tokens)
 
 
-def _rows(
-    path: str, predictor: TextPredictor, column: str | None, header: bool
-) -> Iterator[Record]:
-    """Yields the rows of a table. Rows without a text are left out and counted in the log."""
+def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool) -> Iterator[Input]:
+    """Yields the rows of a table. Rows without a text are counted in the log."""
     rows = read_rows(path, header=header)
     first = next(rows, None)
     if first is None:
         return
     columns = _columns_of(first, predictor, column)
+    read = ("", *columns.values())
+    taken = (*predictor.input_names, *predictor.other_names)
     left_out = LeftOut()
-    all_rows = chain([first], rows)
-    for row in complete_rows(all_rows, columns.values(), left_out=left_out, are_gold=False):
-        asked = {name: text_of(row.values, column) for name, column in columns.items()}
-        taken = (*predictor.input_names, *predictor.other_names)
-        read = ("", *columns.values())
+    for row in chain([first], rows):
         further = {name: value for name, value in row.values.items() if name not in read}
-        yield row._replace(values={**asked, **renamed(further, taken)})
+        further = renamed(further, taken)
+        if any(is_blank(row.values[column]) for column in columns.values()):
+            if not all(map(is_blank, row.values.values())):
+                left_out.add("without a text", row.line)
+            yield Input(row.file, row.line, further, row.values, NoText())
+            continue
+        asked = {name: text_of(row.values, column) for name, column in columns.items()}
+        yield Input(row.file, row.line, {**asked, **further}, row.values)
     if left_out:
         logger.warning("%s: no answer for %s", path, left_out)
 

@@ -50,7 +50,7 @@ class Task(NamedTuple):
 class TextPredictor(Predictor):
     """
     The base class of the predictors, which take JSON, plain text and tables (see `read_inputs`). An
-    answer begins with the fields of its input that the predictor does not read, such as an id (see
+    answer also has the fields of its input that the predictor does not read, such as an id (see
     `with_fields`).
 
     By default an input is a sentence, which the tokenizer of the dataset reader cuts (see
@@ -65,6 +65,9 @@ class TextPredictor(Predictor):
 
     # The names that the texts have in the training data of others, and our names.
     other_texts: dict[str, str] = {}
+
+    # The fields of an answer that become columns of a table; by default all.
+    columns_of_answer: tuple[str, ...] = ()
 
     # What the page and the error reports need to know of the task. `elmo-tasks evaluate` writes an
     # answer for each instance if this is not `None`.
@@ -114,12 +117,17 @@ class TextPredictor(Predictor):
         return self.predict_batch_instance([instance])[0]
 
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        answers = self.answers(inputs)
-        if not all(map(_is_finite, answers)):
-            raise ValueError(NOT_FINITE)
+        answers = self.finite_answers(inputs)
         return [
             with_fields(answer, self.further_fields(each)) for answer, each in zip(answers, inputs)
         ]
+
+    def finite_answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        """Returns what `answers` does. Raises `ValueError` if a number is NaN or infinite."""
+        answers = self.answers(inputs)
+        if not all(map(_is_finite, answers)):
+            raise ValueError(NOT_FINITE)
+        return answers
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         """Returns the answers to inputs, without the further fields of the inputs."""
@@ -177,6 +185,10 @@ class TextPredictor(Predictor):
         """Formats an answer as lines of text."""
         raise NotImplementedError
 
+    def cells(self, answer: JsonDict) -> JsonDict:
+        """Returns the columns of an answer in a table."""
+        return {name: answer.get(name) for name in self.columns_of_answer or answer}
+
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         sentence = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
         return self._dataset_reader.text_to_instance(sentence.tokens)
@@ -200,8 +212,9 @@ def as_json(answer: JsonDict) -> str:
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """Puts further fields before those of an answer (see `renamed`)."""
-    return {**renamed(fields, answer), **answer}
+    """Puts the label of an answer first, then further fields (see `renamed`), then the rest."""
+    first = {name: answer[name] for name in ("label", "labels") if name in answer}
+    return {**first, **renamed(fields, answer), **answer}
 
 
 def renamed(fields: JsonDict, taken: Collection[str]) -> JsonDict:

@@ -49,7 +49,7 @@ LINES: list[tuple[str, str]] = [
         """-o '{"dataset_reader.granularity": "5-class"}' --cuda-device -1 --threads 1""",
         "answers.txt",
     ),
-    ("predict sst.tar.gz rows.csv --no-header --column 2 --jsonl", r'\{"1": '),
+    ("predict sst.tar.gz rows.csv --no-header --column 2 --jsonl", r'\{"label": .*, "1": '),
     (
         "evaluate sst.tar.gz sst.txt --output metrics.json --predictions-output-file told.jsonl "
         "--force --batch-size 8 -o '{}' --cuda-device -1 --threads 1",

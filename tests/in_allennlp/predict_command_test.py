@@ -12,9 +12,9 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.in_allennlp import predict_command
-from elmo_tasks.in_allennlp.predict_command import _with_fields
+from elmo_tasks.predictors.answer_lines import Answered, text_of_answer
 from elmo_tasks.predictors.label_predictor import SstPredictor
-from elmo_tasks.predictors.text_inputs import Inputs, read_inputs
+from elmo_tasks.predictors.text_inputs import Input, Inputs, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
@@ -186,7 +186,8 @@ def test_an_error_keeps_the_fields_of_its_input(say: Any, tmp_path: Path, capsys
         say(SST, path)
 
     error = {"error": "there is no word in the sentence", "line": 1}
-    assert json.loads(capsys.readouterr().out) == {"id": "a\x1b", "input_line": 5, **error}
+    expected = {"id": "a\x1b", "input_line": 5, "sentence": " ", **error}
+    assert json.loads(capsys.readouterr().out) == expected
 
 
 def test_an_error_in_text_is_a_line_with_a_mark(
@@ -232,7 +233,7 @@ def test_an_answer_that_is_not_finite_is_an_error(
         say(SST, tmp_path / "in.txt", "--jsonl")
 
     *good, bad = map(json.loads, capsys.readouterr().out.splitlines())
-    assert [list(each)[0] for each in good] == ["logits", "logits"]
+    assert [list(each)[0] for each in good] == ["label", "label"]
     assert bad["error"].startswith("the answer has a number that is not finite")
 
 
@@ -254,11 +255,11 @@ def test_who_types_an_input_gets_its_answer_at_once(
 ) -> None:
     sizes = []
 
-    def answers_to(inputs: Inputs, predictor: Predictor, size: int, jsonl: bool) -> list[str]:
+    def answered(inputs: Inputs, predictor: Predictor, size: int) -> list[Answered]:
         sizes.append(size)
         return []
 
-    monkeypatch.setattr(predict_command, "answers_to", answers_to)
+    monkeypatch.setattr(predict_command, "answered", answered)
     typed = io.TextIOWrapper(io.BytesIO(b"A film.\n"))
     monkeypatch.setattr(typed, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdin", typed)
@@ -268,14 +269,18 @@ def test_who_types_an_input_gets_its_answer_at_once(
     assert sizes == [expected]
 
 
-def test_rows_without_a_text_are_left_out_and_counted(
+def test_rows_without_a_text_have_an_empty_answer_and_are_counted(
     say: Any, tmp_path: Path, lines: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "in.csv"
     path.write_text(f'sentence,id\n" ",1\n{SENTENCES[0]},2\n,3\n')
 
-    assert say(SST, path) == [f"{lines[0]}\tid: 2"]
+    assert say(SST, path) == ["\tid: 1", f"{lines[0]}\tid: 2", "\tid: 3"]
     assert "in.csv: no answer for 2 rows without a text (lines 2, 4)" in caplog.text
+    first, second, third = map(json.loads, say(SST, path, "--jsonl"))
+    assert first == {"label": None, "sentence": " ", "id": "1"}
+    assert second["sentence"] == SENTENCES[0] and second["label"] == lines[0].split("\t")[0]
+    assert third == {"label": None, "sentence": "", "id": "3"}
 
 
 def test_a_column_of_what_is_no_table_is_refused(say: Any, tmp_path: Path) -> None:
@@ -348,5 +353,10 @@ def test_a_readable_line_has_no_line_ends_or_tabs_within() -> None:
     assert one_line("a\tb\nc", 0.126, 3) == "a b c\t0.13\t3"
 
 
-def test_control_characters_of_further_fields_are_escaped_in_text() -> None:
-    assert _with_fields("positive\n", {"id": "\x1b[2J"}) == "positive\tid: \\x1b[2J\n"
+def test_control_characters_of_further_fields_are_escaped_in_text(model: Any) -> None:
+    asked = {"sentence": "a", "id": "\x1b[2J"}
+    found = Answered(Input("in", 1, asked, asked), ValueError("no"))
+
+    assert text_of_answer(found, SstPredictor(model, READER)) == (
+        "ERROR line 1: no\tid: \\x1b[2J\n"
+    )

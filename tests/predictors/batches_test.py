@@ -6,9 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.common.records import Record
-from elmo_tasks.in_allennlp.predict_command import answers_to
-from elmo_tasks.predictors.text_inputs import Inputs
+from elmo_tasks.predictors.answer_lines import answered, text_of_answer
+from elmo_tasks.predictors.text_inputs import Input, Inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import task_predictor
 
@@ -32,8 +31,9 @@ def test_answers_in_text_are_equal_bytes_whatever_the_batch(
 
     found = []
     for size in sizes:
-        records = iter([Record("in", k, each) for k, each in enumerate(asked)])
-        found.append("".join(answers_to(Inputs("in", False, records), predictor, size)))
+        records = iter([Input("in", k, each, each) for k, each in enumerate(asked)])
+        answers = answered(Inputs("in", "text", records), predictor, size)
+        found.append("".join(text_of_answer(each, predictor) for each in answers))
 
     assert found[0] == found[1] == found[2]
     assert len(found[0].splitlines()) >= len(asked)

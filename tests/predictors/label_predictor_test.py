@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from allennlp.models import Archive, load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.errors.compare_answers import read_cases
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.report import error_report
-from elmo_tasks.predictors.label_predictor import SstPredictor
+from elmo_tasks.predictors.label_predictor import ClassifyPredictor, SstPredictor
 from elmo_tasks.predictors.load import LoadedModel
+from elmo_tasks.readers.classify import ClassifyReader
 from tests.helpers.archives import ROOT, task_model, task_predictor
 from tests.helpers.training import trained_archive
 
@@ -119,3 +121,17 @@ def test_errors_are_those_of_classes_or_of_labels(archive: Archive, several: Arc
 
     assert "## Which class is taken for which" in one and "10 cases; accuracy" in one
     assert "## By type" in more and "10 cases; F1" in more
+
+
+def test_an_answer_to_two_texts_has_both() -> None:
+    model: Any = torch.nn.Linear(1, 1)
+    model.several = False
+    predictor = ClassifyPredictor(model, ClassifyReader(["title", "body"]))
+    instance = predictor._json_to_instance({"title": "A boat.", "body": "It won't float. No."})
+    output = {"label": "a", "probabilities": {"a": 0.75, "b": 0.25}, "tokens": ["A", "boat", "."]}
+
+    answer = predictor.answer(instance, output)
+
+    assert list(answer) == ["label", "probabilities", "title_tokens", "body_tokens"]
+    assert predictor.readable(answer) == ["a\t0.75\tA boat .\tIt wo n't float . No ."]
+    assert predictor.cells(answer) == {"label": "a", "probability": 0.75}

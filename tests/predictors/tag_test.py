@@ -70,7 +70,15 @@ def test_entities_of_raw_text_have_their_tokens_and_characters(
     person = {"type": "PER", "text": "Zoë Ågren", "tokens": [0, 2], "characters": [2, 11]}
     place = {"type": "LOC", "text": "Malmö", "tokens": [4, 5], "characters": [21, 26]}
     entities = [{**person, "confidence": 0.9}, {**place, "confidence": 0.5}]
-    assert answer == {"sentence": text, "tokens": tokens, "tags": tags, "entities": entities}
+    # The model's scheme is not that of most files.
+    in_bio = "B-PER I-PER O O B-LOC".split()
+    assert answer == {"sentence": text, "tokens": tokens, "tags": in_bio, "entities": entities}
+    instance = predictor._json_to_instance({"tokens": tokens})
+    labelled = predictor.predictions_to_labeled_instances(instance, answer)
+    assert [each["tags"].labels for each in labelled] == [
+        "B-PER L-PER O O O".split(),
+        "O O O O U-LOC".split(),
+    ]
 
 
 def test_in_text_the_entities_are_marked_in_the_sentence(predictor: NerPredictor) -> None:

@@ -1,0 +1,100 @@
+"""The answers to the inputs of a file: as lines of text, as JSON, and as rows of a table."""
+
+from collections.abc import Iterator
+from itertools import tee
+from typing import NamedTuple
+
+from allennlp.common.util import JsonDict
+from allennlp.predictors import Predictor
+
+from elmo_tasks.common.text import listed, printable
+from elmo_tasks.predictors.answer_tables import AnswerTable
+from elmo_tasks.predictors.stream import GROUP, reason, stream
+from elmo_tasks.predictors.text_inputs import Input, Inputs, NoText
+from elmo_tasks.predictors.text_predictor import TextPredictor, as_json, one_line, with_fields
+
+
+class Answered(NamedTuple):
+    """An input, and its answer or else the error, which is `NoText` for a row without a text."""
+
+    input: Input
+    answer: JsonDict | Exception
+
+    @property
+    def error(self) -> str | None:
+        """Why there is no answer, if the input has a text."""
+        is_error = isinstance(self.answer, Exception) and not isinstance(self.answer, NoText)
+        return reason(self.answer) if is_error else None  # type: ignore[arg-type]
+
+
+def answered(inputs: Inputs, predictor: Predictor, batch_size: int = GROUP) -> Iterator[Answered]:
+    """
+    Yields each input with its answer or error, in the order of the file. Raises `ValueError` at the
+    end if an input has an error, or the file no input.
+    """
+    records, copies = tee(inputs.records)
+    asked = (each.error or each.values for each in copies)
+    is_ours = isinstance(predictor, TextPredictor)
+    answers = stream(
+        predictor.finite_answers if is_ours else predictor.predict_batch_json, asked, batch_size
+    )
+    num_inputs, failed, first_reason = 0, list[int](), ""
+    # If a line cannot be read, `records` ends, and `answers` raises the error.
+    for record, answer in zip(records, answers, strict=True):
+        found = Answered(record, answer)
+        num_inputs += not isinstance(found.answer, NoText)
+        if found.error is not None:
+            failed.append(found.input.line)
+            first_reason = first_reason or found.error
+        yield found
+    if num_inputs == 0:
+        raise ValueError(
+            f"{inputs.name} has no input: expected a line of text or JSON, or a row below the "
+            "header of a table"
+        )
+    if failed:
+        raise ValueError(
+            f"{inputs.name}:{failed[0]}: {first_reason}; inputs without an answer: {len(failed)} "
+            f"of {num_inputs}, in line {listed(list(map(str, failed)))}"
+        )
+
+
+def text_of_answer(found: Answered, predictor: TextPredictor) -> str:
+    """
+    Returns an answer as text, with the further fields of its input at the end of the first line. An
+    input with an error has a line that says why: `ERROR line 3: the reason`.
+    """
+    text = "\n"
+    if found.error is not None:
+        text = printable(f"ERROR line {found.input.line}: {found.error}") + "\n"
+    elif isinstance(found.answer, dict):
+        text = predictor.dump_text(found.answer)
+    fields = predictor.further_fields(found.input.values)
+    first, end, rest = text.partition("\n")
+    shown = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
+    return "\t".join([first, *shown]) + end + rest
+
+
+def json_of_answer(found: Answered, predictor: Predictor) -> str:
+    """
+    Returns an answer as a line of JSON, with the fields that its input has in the file. An input
+    with an error has a line that says why: `{"error": "the reason", "line": 3}`.
+    """
+    answer, row = found.answer, found.input.row
+    if isinstance(answer, dict):
+        if not isinstance(predictor, TextPredictor):
+            return predictor.dump_line(answer)
+        own = {name: row[name] for name in row if name not in answer or answer[name] != row[name]}
+        return predictor.dump_line(with_fields(answer, own))
+    if found.error is not None:
+        return f"{as_json(with_fields({'error': found.error, 'line': found.input.line}, row))}\n"
+    empty = dict.fromkeys(getattr(predictor, "columns_of_answer", ())[:1])
+    return f"{as_json(with_fields(empty, row))}\n"
+
+
+def add_to(table: AnswerTable, found: Answered, predictor: Predictor) -> None:
+    """Adds an input and its answer as a row of a table."""
+    answer = found.answer if isinstance(found.answer, dict) else {}
+    if answer and isinstance(predictor, TextPredictor):
+        answer = predictor.cells(answer)
+    table.add(found.input.row, answer, found.error)

@@ -1,0 +1,210 @@
+"""The answers to the rows of a table, written behind the columns of that table."""
+
+import csv
+import gzip
+import json
+import logging
+import lzma
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+from allennlp.common.util import JsonDict
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write, is_stream
+from elmo_tasks.common.records import suffix_of
+from elmo_tasks.predictors.text_predictor import renamed
+
+logger = logging.getLogger(__name__)
+
+# The forms of answers by the suffix of the file that they are written to.
+_FORMS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".txt": "text",
+}
+TABLE_FORMS = ("csv", "tsv", "parquet", "xlsx")
+
+# The packages that some forms need.
+_PACKAGES = {"parquet": "pyarrow", "xlsx": "openpyxl"}
+
+# The most characters of a cell of Excel.
+_MOST_IN_CELL = 32_767
+
+
+def form_of(output: str | os.PathLike | None, kind: str, in_json: bool = False) -> str:
+    """
+    Returns the form of the answers to a file of a `kind`: `csv`, `tsv`, `parquet`, `xlsx`, `json`
+    or `text`. The suffix of `output` decides, otherwise the kind; printed answers are text or JSON.
+    Raises `ConfigurationError` if a package is missing, or a table is to be `in_json`.
+    """
+    named = None if output is None else _FORMS.get(suffix_of(output))
+    if in_json and named in TABLE_FORMS:
+        raise ConfigurationError(
+            f"--jsonl writes JSON, and {output} is the name of a table: leave out --jsonl, or "
+            "choose a name that ends in .jsonl"
+        )
+    if in_json or named is None and kind == "json":
+        return "json"
+    form = named or (kind if output is not None and kind in TABLE_FORMS else "text")
+    package = _PACKAGES.get(form)
+    if package is not None and find_spec(package) is None:
+        raise ConfigurationError(
+            f"{output} needs a package to be written: pip install {package}, or choose a name that "
+            "ends in .csv"
+        )
+    return form
+
+
+def open_text(path: str | os.PathLike, name: str | os.PathLike | None = None) -> IO[str]:
+    """Opens a file to write text to it, compressed as the suffix of its `name` says."""
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+    opener = openers.get(Path(name or path).suffix, open)
+    file: IO[str] = opener(path, "wt", encoding="utf-8", newline="")
+    return file
+
+
+class AnswerTable:
+    """
+    Collects rows and their answers on the disk, and writes them as a table: the columns of the
+    rows, then those of the answers, then `error` if a row has one. A column of the rows that has
+    the name of a later one becomes `input_NAME`.
+
+    # Parameters
+
+    names: The columns of the answers; further ones are added behind.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
+        self._own: dict[str, None] = {}
+        self._answered = dict.fromkeys(names)
+        self._num_rows = 0
+        self._has_errors = False
+
+    def add(self, row: JsonDict, answer: JsonDict, error: str | None = None) -> None:
+        """Adds a row with its answer, which is empty if there is none."""
+        self._own.update(dict.fromkeys(row))
+        self._answered.update(dict.fromkeys(answer))
+        if error is not None:
+            answer = {**answer, "error": error}
+        self._rows.write(json.dumps([row, answer]) + "\n")
+        self._num_rows += 1
+        self._has_errors = self._has_errors or error is not None
+
+    def write(self, path: str | os.PathLike, form: str, header: bool = True) -> None:
+        """Writes the rows as a file of a form; without a `header`, no names of columns."""
+        if self._num_rows == 0:
+            return
+        if is_stream(path):
+            self._write(path, path, form, header)
+            return
+        with atomic_write(path) as aside:
+            self._write(aside, path, form, header)
+
+    def _write(self, aside: Any, path: Any, form: str, header: bool) -> None:
+        errors = ["error"] if self._has_errors else []
+        answered = [*self._answered, *errors]
+        own = renamed({name: name for name in self._own}, answered)
+        rows = self._values(list(own.values()), answered)
+        names = [*own, *answered]
+        if form == "parquet":
+            _write_parquet(aside, names, rows)
+        elif form == "xlsx":
+            _write_workbook(aside, path, names if header else [], rows)
+        else:
+            _write_text(aside, path, names if header else [], rows, form)
+
+    def _values(self, own: Sequence[str], answered: Sequence[str]) -> Iterator[list[Any]]:
+        self._rows.seek(0)
+        for line in self._rows:
+            row, answer = json.loads(line)
+            yield [*map(row.get, own), *map(answer.get, answered)]
+
+
+class _Lines:
+    """A file for the rows of `csv.writer`, whose own line end is LF, so that CR is quoted, too."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, row: str) -> None:
+        self._file.write(f"{row.removesuffix(_CRLF)}\n")
+
+
+_CRLF = "\r\n"
+
+
+def _write_text(
+    aside: Path, path: Path, names: list[str], rows: Iterable[list[Any]], form: str
+) -> None:
+    with open_text(aside, path) as file:
+        delimiter = "\t" if form == "tsv" else ","
+        writer = csv.writer(_Lines(file), delimiter=delimiter, lineterminator=_CRLF)
+        if names:
+            writer.writerow(names)
+        writer.writerows(map(_cell, row) for row in rows)
+
+
+def _write_workbook(aside: Path, path: Path, names: list[str], rows: Iterable[list[Any]]) -> None:
+    import openpyxl
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("answers")
+    num_cut = 0
+
+    def cell(value: Any) -> Any:
+        nonlocal num_cut
+        value = _cell(value)
+        if not isinstance(value, str):
+            return value
+        num_cut += len(value) > _MOST_IN_CELL
+        made = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)[:_MOST_IN_CELL])
+        # A text that begins with an equals sign is no formula.
+        made.data_type = "s"
+        return made
+
+    if names:
+        sheet.append(list(map(cell, names)))
+    for row in rows:
+        sheet.append(list(map(cell, row)))
+    with open(aside, "wb") as file:
+        book.save(file)
+    if num_cut:
+        logger.warning("%s: %d cells cut to Excel's %d characters", path, num_cut, _MOST_IN_CELL)
+
+
+def _write_parquet(aside: Path, names: list[str], rows: Iterable[list[Any]]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = list(zip(*rows))
+    arrays = []
+    for values in columns:
+        try:
+            arrays.append(pyarrow.array(values))
+        except pyarrow.ArrowException:
+            # The values of JSON may have several types.
+            arrays.append(pyarrow.array([_text_cell(value) for value in values]))
+    pyarrow.parquet.write_table(pyarrow.table(arrays, names=names), aside)
+
+
+def _cell(value: Any) -> Any:
+    """Returns a value for a cell, in which lists and objects are JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def _text_cell(value: Any) -> str | None:
+    value = _cell(value)
+    return value if value is None or isinstance(value, str) else json.dumps(value)
