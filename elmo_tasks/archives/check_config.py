@@ -52,9 +52,9 @@ _FILE = re.compile(r"(.*_)?(file|path|dir|directory|folder|archive|url|uri)s?")
 # loads a pipeline of spaCy, and `postprocessor_fn_name` could name any method, which is called.
 _OTHERS = {"vocab", "segment_sentences", "postprocessor_fn_name"}
 
-# The largest number that a config may have, since a vocabulary has at most some million words; and
-# the most workers of a data loader, since each is a process.
-_MOST, _MOST_WORKERS = 10**7, 16
+# The largest number that a config may have, since a vocabulary has at most some million words; the
+# most workers of a data loader, since each is a process; and the most layers, as in a biLM.
+_MOST, _MOST_OF = 10**7, {"num_workers": 16, "num_layers": 100}
 
 # The fields of a config from which a command makes objects, and their classes.
 _MADE = {
@@ -87,7 +87,7 @@ def check_config(config: Mapping[str, Any]) -> None:
                 # AllenNLP loads an archive for this key, wherever the key is.
                 if key == "_pretrained":
                     raise NotAllowed(path, "names another archive")
-                most = _MOST_WORKERS if key == "num_workers" else _MOST
+                most = _MOST_OF.get(key, _MOST)
                 if isinstance(value, int) and value > most:
                     raise NotAllowed(path, f"is more than {most:,}")
             _check(kind, config[field], field)

@@ -16,7 +16,7 @@ from elmo_tasks.archives.check_config import _FILE, NotAllowed, check_config, na
 from elmo_tasks.archives.known_models import KNOWN_MODELS
 from elmo_tasks.archives.open_archive import _without_files
 from elmo_tasks.common.errors import ConfigurationError
-from tests.helpers.configs import ROOT
+from tests.helpers.configs import ROOT, tiny
 from tests.helpers.hostile_configs import HARMLESS, REFUSED, put
 
 
@@ -130,3 +130,16 @@ def test_a_class_of_allennlp_models_is_allowed_only_if_the_user_named_the_packag
         check_config(config)
     finally:
         named_packages.clear()
+
+
+@pytest.mark.parametrize("part", ["encoder", "feedforward"])
+def test_a_stack_of_many_layers_is_refused_before_a_layer_is_made(part: str) -> None:
+    config = tiny("sst", "both")
+    config["model"][part]["num_layers"] = 100
+    check_config({"model": {**config["model"], "text_embedder": {}}})
+    config["model"][part]["num_layers"] = 101
+
+    with pytest.raises(NotAllowed) as refused:
+        check_config({"model": {**config["model"], "text_embedder": {}}})
+
+    assert refused.value.args == (f"model.{part}.num_layers", "is more than 100")
