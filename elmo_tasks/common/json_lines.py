@@ -10,7 +10,7 @@ from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.text_files import at_line
 
 # What an array, or an object, of JSON begins with.
-JSON_START = re.compile(r"\[\s*(\{|\]|$)|\{\s*([\"}]|$)")
+JSON_START = re.compile(r"\[\s*(\{|\]|\[\s*\"|$)|\{\s*([\"}]|$)")
 
 # What stands between the objects of an array, or of a file without line ends.
 _BETWEEN = re.compile(r"[\s,]*")
@@ -23,15 +23,26 @@ def json_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[in
     """
     Yields the JSON text of each object of a file, and the number of the line at which it begins.
     The file has an object on each line, which is read as a stream; or it is an array of objects, or
-    has objects of several lines each. Raises `ValueError` with file and line if it is none of
-    these.
+    has objects of several lines each. In place of an object there may be a text and its
+    annotations, as in spaCy 2's training data: `["Oslo .", {"entities": [[0, 4, "LOC"]]}]` is
+    `{"text": "Oslo .", "entities": ...}`. Raises `ValueError` with file and line if the file is
+    none of these.
     """
+    for number, text in _texts(lines, name):
+        yield number, _with_text(text) if text.lstrip().startswith("[") else text
+
+
+def _texts(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[int, str]]:
+    """Yields the JSON text of each object, or of each text with its annotations."""
     rows: Iterator[tuple[int, str]] = (line for line in lines if line[1].strip())
     first = next(rows, None)
     if first is None:
         return
     text = first[1].strip()
     value = _value_of(text)
+    if _is_annotated(value):
+        yield from chain([first], rows)
+        return
     # Only what may be the beginning of more than a line waits for the next line.
     if text.startswith("[") or (text.startswith("{") and value is None) or _of_columns(value):
         second = next(rows, None)
@@ -43,6 +54,19 @@ def json_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[in
             return
     yield first
     yield from rows
+
+
+def _with_text(text: str) -> str:
+    """Returns a text with annotations as an object, and other JSON as it is."""
+    value = _value_of(text)
+    return json.dumps({"text": value[0], **value[1]}) if _is_annotated(value) else text
+
+
+def _is_annotated(value: Any) -> bool:
+    match value:
+        case [str(), dict()]:
+            return True
+    return False
 
 
 def _is_object(line: tuple[int, str] | None) -> bool:

@@ -212,27 +212,37 @@ class TagReader(TextReader):
     ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
         Yields the records of JSON or Parquet. Those with a span that no tags can mark are left out
-        and counted in the log.
+        and counted in the log, as are the spans that lose blanks.
         """
         misplaced: list[tuple[int, MisplacedSpan]] = []
+        with_blanks: list[tuple[int, str]] = []
         is_empty = True
         for record in complete_rows(read_records(path), left_out=left_out):
             with at_line(path, record.line):
                 try:
-                    words, tags = tagged_words(record.values, self.column, self.tokenizer.tokenize)
+                    found = tagged_words(record.values, self.column, self.tokenizer.tokenize)
                 except MisplacedSpan as error:
                     misplaced.append((record.line, error))
                     continue
             is_empty = False
-            yield record, TaggedSentence([record.line] * len(words), words, tags)
+            with_blanks += [(record.line, span) for span in found.with_blanks]
+            numbers = [record.line] * len(found.words)
+            yield record, TaggedSentence(numbers, found.words, found.tags)
         if misplaced:
             line, reason = misplaced[0]
             with at_line(path, line):
                 if is_empty:
                     raise reason
             warn_once(
-                f"{path}: left out {len(misplaced):,} texts with spans that tags cannot mark, the "
-                f"first in line {line}: {reason}; mend the spans to keep them"
+                f"{path}: left out {len(misplaced):,} {'text' if len(misplaced) == 1 else 'texts'} "
+                f"with spans that tags cannot mark, the first in line {line}: {reason}; mend the "
+                "spans to keep them"
+            )
+        if with_blanks:
+            line, span = with_blanks[0]
+            warn_once(
+                f"{path}: spans that lose the blanks at their ends: {len(with_blanks):,}, the "
+                f"first in line {line}: {span!r:.80}"
             )
 
     def has_columns(self, path: str | os.PathLike, labels: Collection[str]) -> bool:

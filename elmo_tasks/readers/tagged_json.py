@@ -1,7 +1,7 @@
 """The words and tags of a JSON object: lists of tokens and tags, or a text and its spans."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from allennlp.data.tokenizers import Token
 
@@ -22,9 +22,18 @@ class MisplacedSpan(ValueError):
         super().__init__(reason)
 
 
-def tagged_words(
-    values: dict[str, Any], column: str, tokenize: Tokenize
-) -> tuple[list[str], list[str]]:
+class TaggedWords(NamedTuple):
+    """
+    The words of a record and their tags. `with_blanks` are the texts of the spans that begin or end
+    with a blank in the file.
+    """
+
+    words: list[str]
+    tags: list[str]
+    with_blanks: Sequence[str] = ()
+
+
+def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> TaggedWords:
     """
     Returns the words of a record, and their tags in the field `column`: a tag for each of the
     `tokens`, or spans of a `text` in characters, which become tags in BIO. Blanks around a span are
@@ -46,7 +55,7 @@ def tagged_words(
     if words and _are_words(tags):
         if len(words) != len(tags):
             raise ValueError(f"there are {len(words)} tokens, but {len(tags)} values of {column}")
-        return words, tags
+        return TaggedWords(words, tags)
     text = text_of_record(values)
     spans = _spans_of(values, column)
     if text is None or spans is None:
@@ -56,14 +65,17 @@ def tagged_words(
         )
     tokens = _given_tokens(values.get("tokens"), text) or tokenize(text)
     words = [token.ensure_text() for token in tokens]
-    entities = sorted((_entity(span, tokens, text) for span in spans), key=lambda span: span.start)
+    parts = [_parts(span) for span in spans]
+    entities = sorted((_entity(*part, tokens, text) for part in parts), key=lambda span: span.start)
     for one, other in zip(entities, entities[1:]):
         if other.start < one.end:
             raise MisplacedSpan(
                 f"two spans overlap: {' '.join(words[one.start : one.end])!r:.80} and "
                 f"{' '.join(words[other.start : other.end])!r:.80}"
             )
-    return words, write_tags(entities, len(words), "BIO")
+    covered = [text[start:end] for start, end, _ in parts]
+    with_blanks = [each for each in covered if each != each.strip()]
+    return TaggedWords(words, write_tags(entities, len(words), "BIO"), with_blanks)
 
 
 def text_of_record(values: dict[str, Any]) -> str | None:
@@ -129,8 +141,7 @@ def _given_tokens(given: Any, text: str) -> list[Token] | None:
     return tokens
 
 
-def _entity(value: Any, tokens: Sequence[Token], text: str) -> Entity:
-    start, end, label = _parts(value)
+def _entity(start: int, end: int, label: str, tokens: Sequence[Token], text: str) -> Entity:
     covered = text[max(start, 0) : max(end, 0)]
     start, end = start + len(covered) - len(covered.lstrip()), end - _num_blanks(covered)
     starts = {token.idx: index for index, token in enumerate(tokens)}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from elmo_tasks.common.json_lines import json_lines
-from elmo_tasks.common.records import read_records
+from elmo_tasks.common.records import read_records, read_rows
 
 VALUES = st.dictionaries(
     st.text(max_size=3),
@@ -34,6 +34,36 @@ def test_objects_are_read_from_every_layout(
     # Each object begins in the line that is named.
     starts = [path.read_text().split("\n")[each.line - 1].lstrip()[0] for each in records]
     assert starts == ["[" if is_array and indent is None else "{"] * len(objects)
+
+
+ANNOTATED: list[Any] = [
+    ["Oslo .", {"entities": [[0, 4, "LOC"]]}],
+    ["Bergen \u2028 .", {"entities": []}],
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(ANNOTATED),
+        json.dumps(ANNOTATED, indent=1),
+        "\n".join(map(json.dumps, ANNOTATED)),
+        f"[\n{json.dumps(ANNOTATED[0])},\n{json.dumps(ANNOTATED[1])}\n]\n",
+    ],
+)
+def test_texts_with_their_annotations_are_objects(text: str, tmp_path: Path) -> None:
+    # As in spaCy 2's training data.
+    (tmp_path / "a.json").write_text(text)
+
+    records = list(read_records(tmp_path / "a.json"))
+
+    expected = [{"text": line, **annotations} for line, annotations in ANNOTATED]
+    assert [each.values for each in records] == expected
+    # An array is known by its content.
+    (tmp_path / "a.txt").write_text(json.dumps(ANNOTATED))
+    assert [each.values for each in read_rows(tmp_path / "a.txt")] == expected
+    (tmp_path / "a.json").write_text(json.dumps(ANNOTATED[0]))
+    assert [each.line for each in read_records(tmp_path / "a.json")] == [1]
 
 
 # The text of a file, and words of the message.

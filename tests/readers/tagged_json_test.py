@@ -53,12 +53,17 @@ def test_the_tags_of_other_tools_are_found_and_read(column: str, tmp_path: Path)
     assert [(each.words, each.tags) for each in reader.sentences(path)] == [(WORDS, TAGS)]
 
 
-def test_blanks_around_a_span_are_no_part_of_it(tmp_path: Path) -> None:
-    path = in_file(tmp_path, BLANKS)
+def test_blanks_around_a_span_are_no_part_of_it_and_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = in_file(tmp_path, RECORDS["label"], BLANKS, BLANKS)
 
-    (sentence,) = choose_tags(path, None, "en").sentences(path)
+    found = choose_tags(path, None, "en").sentences(path)
 
-    assert (sentence.words, sentence.tags) == (WORDS, TAGS)
+    assert [(each.words, each.tags) for each in found] == [(WORDS, TAGS)] * 3
+    assert caplog.messages == [
+        f"{path}: spans that lose the blanks at their ends: 4, the first in line 2: 'Tomas Berg '"
+    ]
 
 
 @pytest.mark.parametrize(
