@@ -2,6 +2,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from allennlp.data import DatasetReader, Instance
@@ -21,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 # The value of the column `predicate` at tokens that are no predicate.
 _NO_PREDICATE = "-"
+
+# The columns of CoNLL-2005, if the words and the propositions are joined.
+CONLL_2005 = ["word", "predicate", ROLES]
 
 # Brackets that open before the star, and brackets that close behind it.
 _BRACKETS = re.compile(r"((?:\([^()*]+)*)\*((?:[^()*]*\))*)")
@@ -147,7 +151,7 @@ def read_srl(
         has more or fewer columns of roles than predicates; or brackets are unbalanced.
     """
     num_sentences = num_predicates = num_nested = first = 0
-    for record in read_records(file_path, "columns", columns):
+    for record in _records(file_path, columns):
         sentence = _sentence(record)
         num_sentences += 1
         num_predicates += len(sentence.predicates)
@@ -168,6 +172,21 @@ def read_srl(
             f"{file_path}:1: there is no predicate: the column predicate is {_NO_PREDICATE} "
             "everywhere"
         )
+
+
+def _records(file_path: str | os.PathLike, columns: Sequence[str]) -> Iterator[Record]:
+    """Yields the sentences. If the first one has other columns, the error says how to name them."""
+    records = read_records(file_path, "columns", columns)
+    try:
+        first = next(records, None)
+        if first is not None:
+            check_indices(first.file, first.line, first.values.get("index", ()))
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; set `columns` of the dataset_reader to the names of all columns of the file,"
+            f" such as {CONLL_2005} for CoNLL-2005"
+        ) from error
+    yield from () if first is None else chain([first], records)
 
 
 def _sentence(record: Record) -> SrlSentence:

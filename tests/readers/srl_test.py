@@ -55,6 +55,25 @@ def test_columns_of_conll_2005_are_read_by_naming_them(tmp_path: Path) -> None:
     ) == [SrlSentence(["a", "-", "-"], [Predicate(2, [Entity("A0", 0, 2), Entity("V", 2, 3)])])]
 
 
+def test_other_columns_are_refused_with_how_to_name_them(tmp_path: Path) -> None:
+    path = written(tmp_path / "srl.txt", "a be (V*)\n")
+    shifted = written(tmp_path / "other.txt", "the line 7 a DT * be 01 - - * (V*) -\n")
+
+    with pytest.raises(ValueError) as few:
+        list(SrlReader().read(path))
+    with pytest.raises(ValueError, match=r"other.txt:1: expected the index .*; set `columns`"):
+        list(SrlReader().read(shifted))
+
+    assert str(few.value).endswith(
+        "but got 3: 'a be (V*)'; set `columns` of the dataset_reader to the names of all columns "
+        "of the file, such as ['word', 'predicate', 'roles'] for CoNLL-2005"
+    )
+    # Behind the first sentence, the columns are known to be right.
+    written(path, "a be (V*)\n\nb\n")
+    with pytest.raises(ValueError, match="srl.txt:3: expected at least 2 columns .*'b'$"):
+        list(conll_2005().read(path))
+
+
 def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
     tmp_path: Path,
 ) -> None:
