@@ -24,7 +24,7 @@ from elmo_tasks.in_allennlp.config_names import (
     read_config_and_files,
 )
 from elmo_tasks.in_allennlp.quiet import kept_quiet
-from elmo_tasks.in_allennlp.training_folder import check_folder, remove_training
+from elmo_tasks.in_allennlp.training_folder import check_data, check_folder, remove_training
 from elmo_tasks.in_allennlp.vector_door import vectors_read_by_us
 from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.several_processes import prepare_processes
@@ -83,6 +83,7 @@ def train_model(
         is_new = not recover and (force or nodes == 1)
         if is_new:
             check_folder(serialization_dir, read, force)
+            check_data(params.params)
         check_arguments(params.as_dict(quiet=True))
         if "model" in params:
             params["model"] = with_options(params.params["model"])

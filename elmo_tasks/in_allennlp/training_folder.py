@@ -54,6 +54,24 @@ def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) 
         )
 
 
+def check_data(config: dict[str, Any]) -> None:
+    """
+    Raises `ConfigurationError` if a file of data that a config names is not there. It is called
+    before a training is removed. What the reader itself finds is left to it: addresses, patterns,
+    files in archives, and all data of a reader that is not of this package.
+    """
+    for part in ("train", "validation", "test"):
+        path, reader = config.get(f"{part}_data_path"), config.get("dataset_reader")
+        if part != "train":
+            reader = config.get("validation_dataset_reader") or reader
+        name = reader.get("type") if isinstance(reader, dict) else reader
+        if not isinstance(path, str) or not str(name).startswith("elmo_"):
+            continue
+        is_local = "://" not in path and not re.search(r"[*?\[!#,]", path)
+        if is_local and not os.path.exists(os.path.expanduser(path)):
+            raise ConfigurationError(f"{part}_data_path: file {path} not found")
+
+
 def remove_training(folder: str | os.PathLike) -> None:
     """Removes what a training wrote to a folder that `check_folder` has allowed."""
     for name in _files(folder):

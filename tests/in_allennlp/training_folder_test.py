@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.in_allennlp.training_folder import check_folder, remove_training
+from elmo_tasks.in_allennlp.training_folder import check_data, check_folder, remove_training
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import tiny
 
+ROOT = Path(__file__).parents[2]
 CONFIG = '{"model": {}, "trainer": {}}'
 
 # What AllenNLP and this package write: a task model, a biLM, folds, several processes, and what a
@@ -140,10 +141,32 @@ def test_no_imported_file_is_removed(imported: str, run: Path) -> None:
     assert contents(run) == before
 
 
+@pytest.mark.parametrize("part", ["train", "validation", "test"])
+def test_nothing_is_removed_if_there_are_no_data(part: str, run: Path) -> None:
+    config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
+    text = json.dumps({**config, f"{part}_data_path": "gone.tsv"})
+    Path("mine.json").write_text(text.replace('"fixtures/', f'"{ROOT}/fixtures/'))
+    before = contents(run)
+
+    with pytest.raises(ValueError, match=f"{part}_data_path: file gone.tsv not found"):
+        our_command("train", "mine.json", "-s", "runs/mine", "--force")
+
+    assert contents(run) == before
+
+
+@pytest.mark.parametrize(
+    "path", ["s3://a/b.txt", "a/*.txt", "a.zip!b.txt", "(a.zip)#b.txt", "a.txt,b.txt", ["a"], None]
+)
+def test_what_only_a_reader_can_find_is_left_to_it(path: Any, run: Path) -> None:
+    check_data({"train_data_path": path, "dataset_reader": {"type": "elmo_sst"}})
+    check_data({"train_data_path": "squad", "dataset_reader": {"type": "mine"}})
+    with pytest.raises(ValueError, match="train_data_path: file squad not found"):
+        check_data({"train_data_path": "squad", "dataset_reader": "elmo_sst"})
+
+
 def test_a_training_is_replaced_with_force_alone(run: Path) -> None:
     config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
-    root = Path(__file__).parents[2]
-    text = json.dumps(config).replace('"fixtures/', f'"{root}/fixtures/')
+    text = json.dumps(config).replace('"fixtures/', f'"{ROOT}/fixtures/')
     Path("mine.json").write_text(text)
     Path("mine.txt").write_text("mine")
 
