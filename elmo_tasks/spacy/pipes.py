@@ -3,9 +3,10 @@ import multiprocessing
 import os
 import tarfile
 import tempfile
+import weakref
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Union
 
@@ -18,7 +19,7 @@ from elmo_tasks import common
 from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_folder, local_path
-from elmo_tasks.common.files import write_whole
+from elmo_tasks.common.files import write_whole, written
 from elmo_tasks.kernels.threads import operator_threads
 
 _ARCHIVE = "model.tar.gz"
@@ -90,7 +91,8 @@ class ModelPipe(BatchedPipe):
     """
     The base class of the components that annotate docs with the answers of a trained task model.
     Such a component needs AllenNLP. It opens its model at first use. A saved pipeline contains the
-    model.
+    model. A component that was loaded from a folder reads the archive there before a component of
+    this process replaces it.
 
     # Parameters
 
@@ -98,21 +100,33 @@ class ModelPipe(BatchedPipe):
 
     # Raises
 
-    `ConfigurationError`: At first use: the model is for another task, or is no archive.
+    `ConfigurationError`: At first use: the model is for another task, or is no archive. Or its file
+        was written again since the component was loaded or opened its model.
     """
 
     # The name of the model's predictor. A subclass sets it.
     predictor: ClassVar[str]
+
+    # The components of this process.
+    _alive: ClassVar[weakref.WeakSet["ModelPipe"]] = weakref.WeakSet()
 
     def __init__(self, nlp: Language, name: str, model: str) -> None:
         super().__init__(name)
         self._model = model
         self._archive: bytes | None = None
         self._predictor: Any = None
+        # What `written` said of the model's file when it was chosen or read.
+        self._written: tuple[int, ...] = ()
+        self._alive.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process must open the model itself.
         return {**self.__dict__, "_predictor": None}
+
+    def __setstate__(self, state: Any) -> None:
+        # A copy, or what was pickled, is made without `__init__`.
+        super().__setstate__(state)
+        self._alive.add(self)
 
     def predict(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Returns the answers of the predictor to inputs in JSON."""
@@ -138,12 +152,8 @@ class ModelPipe(BatchedPipe):
         """Returns the archive of the model. If its folder has none, makes it first."""
         if self._archive is not None:
             return self._archive
-        path = model_path(self._model)
-        if not os.path.isdir(path):
-            return Path(local_path(path)).read_bytes()
-        check_folder(Path(path))
-        archive = Path(path) / _ARCHIVE
-        return archive.read_bytes() if archive.exists() else _archived(path)
+        path = self._file()
+        return _archived(path) if path.is_dir() else path.read_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Loads an archive."""
@@ -152,12 +162,26 @@ class ModelPipe(BatchedPipe):
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """Writes the archive of the model to a folder."""
-        write_whole(Path(path) / _ARCHIVE, self.to_bytes())
+        archive = Path(path) / _ARCHIVE
+        content = self.to_bytes()
+        # Also this component itself, and one that had this name before.
+        alive = [each for each in self._alive if each._archive is None]
+        readers = [each for each in alive if _are_same(each._model, archive)]
+        for reader in readers:
+            # What another process has replaced is refused at its next use.
+            with suppress(ConfigurationError):
+                found = reader.to_bytes()
+                reader._archive = None if found == content else found
+                reader._written = () if found == content else reader._written
+        write_whole(archive, content)
+        for reader in readers:
+            reader._written = reader._written or written(archive)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Loads the archive in a folder."""
         self._model = str(Path(path) / _ARCHIVE)
         self._archive = self._predictor = None
+        self._written = written(self._model)
         return self
 
     def _open(self) -> Any:
@@ -172,6 +196,8 @@ class ModelPipe(BatchedPipe):
                 if self._archive is not None:
                     model = os.path.join(folder, _ARCHIVE)
                     Path(model).write_bytes(self._archive)
+                else:
+                    self._written = written(self._file())
                 archive = open_archive(model)
             if archive.model.default_predictor != self.predictor:
                 raise ConfigurationError(
@@ -181,12 +207,33 @@ class ModelPipe(BatchedPipe):
             self._predictor = Predictor.from_archive(archive)
         return self._predictor
 
+    def _file(self) -> Path:
+        """Returns the archive, or else the folder of the model. Refuses one that has changed."""
+        name = model_path(self._model)
+        path = Path(name if os.path.isdir(name) else local_path(name))
+        if path.is_dir():
+            check_folder(path)
+            path = path / _ARCHIVE if (path / _ARCHIVE).exists() else path
+        if self._written and path.is_file() and written(path) != self._written:
+            raise ConfigurationError(
+                f"{path} was written again since the component {self.name} was loaded: load the "
+                "pipeline, or make the component, again"
+            )
+        return path
 
-def _archived(folder: str) -> bytes:
+
+def _are_same(one: str, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _archived(folder: Path) -> bytes:
     """Makes an archive of a folder that `elmo-pack` wrote."""
     file = io.BytesIO()
     # The files of a repository are links into a cache, so their content is archived.
     with tarfile.open(fileobj=file, mode="w:gz", dereference=True) as archive:
-        for path in sorted(Path(folder).iterdir()):
+        for path in sorted(folder.iterdir()):
             archive.add(path, path.name)
     return file.getvalue()

@@ -176,6 +176,49 @@ def test_a_saved_pipeline_has_the_model(tagger: Path, tmp_path: Path) -> None:
     assert from_bytes.get_pipe("elmo_ner").to_bytes() == tagger.read_bytes()
 
 
+def saved(folder: Path, one: bytes, two: bytes) -> Language:
+    """Saves a pipeline of two components, whose archives are any bytes, and loads it."""
+    nlp = spacy.blank("en")
+    for name, content in (("one", one), ("two", two)):
+        nlp.add_pipe("elmo_ner", name, config={"model": "none"}).from_bytes(content)
+    nlp.to_disk(folder)
+    return spacy.load(folder)
+
+
+def archives(nlp: Language) -> dict[str, bytes]:
+    return {name: nlp.get_pipe(name).to_bytes() for name in nlp.pipe_names}
+
+
+def test_a_loaded_pipeline_keeps_its_models_whatever_is_saved_in_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    nlp = saved(folder, b"1", b"2")
+    copied = copy.deepcopy(nlp)
+
+    for old, new in {"one": "other", "two": "one", "other": "two"}.items():
+        nlp.rename_pipe(old, new)
+    nlp.to_disk(folder)
+
+    assert archives(nlp) == archives(spacy.load(folder)) == {"two": b"1", "one": b"2"}
+    assert archives(copied) == {"one": b"1", "two": b"2"}
+    nlp.to_disk(folder)
+    again = spacy.load(folder)
+    again.to_disk(folder)
+    saved(folder, b"3", b"4")
+    assert archives(again) == archives(nlp) == {"two": b"1", "one": b"2"}
+
+
+def test_a_model_that_another_process_replaced_is_refused(tmp_path: Path) -> None:
+    nlp = saved(tmp_path, b"1", b"2")
+
+    (tmp_path / "one" / "model.tar.gz").write_bytes(b"other")
+
+    words = "one/model.tar.gz was written again since the component one was loaded: load the"
+    for use in (nlp.get_pipe("one").to_bytes, lambda: nlp("Rain fell.")):
+        with pytest.raises(ConfigurationError, match=words):
+            use()
+    assert nlp.get_pipe("two").to_bytes() == b"2"
+
+
 def test_a_packed_model_is_saved_as_an_archive(tmp_path: Path) -> None:
     publish(SST, tmp_path / "packed")
     nlp = pipeline("elmo_sentiment", tmp_path / "packed")
