@@ -96,8 +96,11 @@ def named_rows(
         if names is None:
             if header:
                 names = [str(field or "").strip() for field in fields]
-                # Several columns may lack a name, since spreadsheets also write empty columns.
-                twice = [each for each in names if each and names.count(each) > 1]
+                # Spreadsheets also write empty columns. One column without a name keeps none, as
+                # the index of pandas; of several, none may take the place of another.
+                if names.count("") > 1:
+                    names = [each or f"column_{n}" for n, each in enumerate(names, start=1)]
+                twice = [each for each in names if names.count(each) > 1]
                 if twice:
                     raise ConfigurationError(
                         f"{name}:{number}: several columns have the name {twice[0]}; give each its "

@@ -156,3 +156,11 @@ def test_the_content_decides_where_the_suffix_says_another_table(
     name: str, start: bytes, kind: str, tmp_path: Path
 ) -> None:
     assert kind_of(written(tmp_path / name, start)) == kind
+
+
+def test_of_several_columns_without_a_name_each_is_kept(tmp_path: Path) -> None:
+    path = written(tmp_path / "spam.csv", "v1,v2,,\nham,Fine,and,well\n")
+
+    assert [row.values for row in read_rows(path)] == [
+        {"v1": "ham", "v2": "Fine", "column_3": "and", "column_4": "well"}
+    ]
