@@ -45,6 +45,9 @@ _BYTE_ORDER_MARKS = {
 # The number of first bytes that are looked at.
 _HEAD = 8192
 
+# A compressed file of some kilobytes can unfold to a line of gigabytes, so a longer one is refused.
+_LONGEST_LINE = 2**28
+
 
 def text_lines(raw: BinaryIO, path: str | os.PathLike) -> Iterable[bytes]:
     """
@@ -60,10 +63,16 @@ def text_lines(raw: BinaryIO, path: str | os.PathLike) -> Iterable[bytes]:
     # The last byte may be the CR of a CRLF.
     start = head[:-1].decode(encoding or "utf-8", "ignore")
     newline = "\r" if "\r" in start and "\n" not in start else "\n"
-    if encoding is not None:
-        text = io.TextIOWrapper(file, encoding, newline=newline)
-        return (line.encode("utf-8", "surrogatepass") for line in text)
-    return file if newline == "\n" else _lines_to_returns(file)
+    text = file
+    if encoding is not None or newline == "\r":
+        errors = "surrogateescape" if encoding is None else "strict"
+        text = io.TextIOWrapper(file, encoding or "utf-8", errors, newline=newline)
+    is_compressed = isinstance(file, gzip.GzipFile | lzma.LZMAFile)
+    lines = _bounded_lines(text, path) if is_compressed else text
+    if text is file:
+        return lines
+    errors = "surrogateescape" if encoding is None else "surrogatepass"
+    return (line.encode("utf-8", errors) for line in lines)
 
 
 def head_of(raw: BinaryIO) -> str:
@@ -111,10 +120,10 @@ def _encoding(head: bytes) -> str | None:
     return None
 
 
-def _lines_to_returns(file: BinaryIO) -> Iterator[bytes]:
-    rest = b""
-    while chunk := file.read(_HEAD):
-        *lines, rest = (rest + chunk).split(b"\r")
-        yield from lines
-    if rest:
-        yield rest
+def _bounded_lines(text: Any, path: str | os.PathLike) -> Iterator[Any]:
+    number = 0
+    while line := text.readline(_LONGEST_LINE + 1):
+        number += 1
+        if len(line) > _LONGEST_LINE:
+            raise ValueError(f"{path}:{number}: the line unfolds to over {_LONGEST_LINE:,} bytes")
+        yield line

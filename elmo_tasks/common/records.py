@@ -188,7 +188,11 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
 
     number = 0
     try:
-        with pyarrow.parquet.ParquetFile(raw) as file:
+        with pyarrow.parquet.ParquetFile(raw) as about:
+            leaves = map(about.schema.column, range(len(about.schema)))
+            # A value that many rows have is in memory once.
+            texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        with pyarrow.parquet.ParquetFile(raw, read_dictionary=texts) as file:
             wanted = [column for column in only if column in file.schema_arrow.names]
             names = class_names(file.schema_arrow.metadata)
             for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted or None):

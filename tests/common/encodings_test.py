@@ -64,3 +64,23 @@ def test_what_is_no_text_is_refused_without_advice_that_would_destroy_it(
     with pytest.raises(ValueError, match=f"/a.csv:? ?{words}") as caught:
         list(read_lines(written(tmp_path / "a.csv", content)))
     assert ("1252" in str(caught.value)) == ("1252" in words)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_line_that_unfolds_to_gigabytes_is_refused_with_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, end: str
+) -> None:
+    monkeypatch.setattr("elmo_tasks.common.encodings._LONGEST_LINE", 1000)
+    path = tmp_path / "in.txt.gz"
+    path.write_bytes(gzip.compress(f"one{end}two{end}{'a' * 10**6}".encode(encoding)))
+
+    with pytest.raises(ValueError, match="in.txt.gz:3: the line unfolds to over 1,000 bytes"):
+        list(read_lines(path))
+
+
+def test_lines_to_returns_take_time_by_their_length(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"caf\xc3\xa9\r" + b"a" * 10**7 + b"\r")
+
+    assert list(map(len, read_lines(path))) == [4, 10**7]

@@ -252,3 +252,17 @@ def test_a_kind_is_known_by_the_name_and_then_by_the_first_line(
     name: str, first_line: str, kind: str
 ) -> None:
     assert kind_of(Path("folder.csv") / name, first_line) == kind
+
+
+def test_a_value_of_many_rows_of_parquet_is_in_memory_once(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "in.parquet"
+    texts = pyarrow.DictionaryArray.from_arrays([0] * 1000, ["a" * 2**20])
+    parquet.write_table(pyarrow.table({"text": texts}), path, store_schema=False)
+
+    first = next(read_records(path))
+
+    assert len(first.values["text"]) == 2**20
+    assert pyarrow.total_allocated_bytes() < 2**25
