@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from allennlp.commands import train as allennlp_train
-from allennlp.common import Params
+from allennlp.common import Params, checks
 from allennlp.common.params import parse_overrides
 from allennlp.models import Model, archival
 from allennlp.training import util as training_util
@@ -83,8 +83,9 @@ def train_model(
         is_new = not recover and (force or nodes == 1)
         if is_new:
             check_folder(serialization_dir, read, force)
-            check_data(params.params)
         check_arguments(params.as_dict(quiet=True))
+        if is_new:
+            check_data(params.params)
         if "model" in params:
             params["model"] = with_options(params.params["model"])
         prepare_processes(params, serialization_dir, recover)
@@ -107,7 +108,7 @@ def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[
     existed = folder.exists()
     try:
         yield
-    except Exception:
+    except (ValueError, OSError, ImportError, checks.ConfigurationError):
         if is_new and nodes == 1 and not any(folder.glob("*state_*.th")):
             # If somebody has put another file there, all stays.
             with suppress(ConfigurationError):

@@ -16,7 +16,11 @@ _BLOCK = 32
 
 def looks_up(embedding: torch.Tensor) -> bool:
     """Returns whether the compiled functions work for these embeddings."""
-    return kernels(embedding.device.type, embedding.dtype) is not None
+    # In bfloat16 there are those of the LSTM alone.
+    return (
+        embedding.dtype == torch.float32
+        and kernels(embedding.device.type, embedding.dtype) is not None
+    )
 
 
 def convolution_table(embedding: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:

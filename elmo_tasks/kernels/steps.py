@@ -114,7 +114,7 @@ def gru_step(
     rz, n, h: Receive the gates, shapes (rows, 2 * hidden_size) and (rows, hidden_size), and the new
         state.
     """
-    compiled = kernels(h.device.type, h.dtype)
+    compiled = _kernels(h, h)
     if compiled is not None:
         compiled.gru_step(*h.shape, gates, recurrent, before, rz, n, h)
         return
@@ -149,7 +149,7 @@ def gru_gradient(
         overwritten with the part of it that the update gate passes on to `before`.
     grad_gates, grad_recurrent: Receive the gradients of `gates` and `recurrent`.
     """
-    compiled = kernels(n.device.type, n.dtype)
+    compiled = _kernels(n, n)
     if compiled is not None:
         compiled.gru_gradient(
             *n.shape, rz, n, recurrent_n, before, grad_h, carried, grad_gates, grad_recurrent

@@ -182,6 +182,8 @@ def _records(file_path: str | os.PathLike, columns: Sequence[str]) -> Iterator[R
         if first is not None:
             check_indices(first.file, first.line, first.values.get("index", ()))
     except ValueError as error:
+        if isinstance(error.__cause__, UnicodeError):
+            raise
         raise ValueError(
             f"{error}; set `columns` of the dataset_reader to the names of all columns of the file,"
             f" such as {CONLL_2005} for CoNLL-2005"

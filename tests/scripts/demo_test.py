@@ -20,7 +20,7 @@ def test_demo_trains_evaluates_and_predicts_offline_and_can_run_again(
     script = shutil.copy(ROOT / "scripts" / "demo.py", tmp_path / "scripts")
     # The files of an earlier demo.
     (tmp_path / "runs" / "demo" / "model").mkdir(parents=True)
-    (tmp_path / "runs" / "demo" / "model" / "config.json").write_text("{}")
+    (tmp_path / "runs" / "demo" / "model" / "config.json").write_text('{"model": {}}')
     for kind in ("http", "https", "all"):
         monkeypatch.setenv(f"{kind}_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("HOME", str(tmp_path))
