@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from allennlp.commands import train as allennlp_train
-from allennlp.common import Params, checks
+from allennlp.common import Params
 from allennlp.common.params import parse_overrides
 from allennlp.models import Model, archival
 from allennlp.training import util as training_util
@@ -108,7 +108,7 @@ def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[
     existed = folder.exists()
     try:
         yield
-    except (ValueError, OSError, ImportError, checks.ConfigurationError):
+    except Exception:
         if is_new and nodes == 1 and not any(folder.glob("*state_*.th")):
             # If somebody has put another file there, all stays.
             with suppress(ConfigurationError):

@@ -148,7 +148,7 @@ def test_an_error_of_a_class_while_it_is_made_is_one_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("when", "kind", "is_left"),
     [
-        ("start", "KeyError", True),
+        ("start", "KeyError", False),
         ("start", "KeyboardInterrupt", True),
         ("second epoch", "KeyError", True),
     ],

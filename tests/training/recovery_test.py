@@ -37,7 +37,7 @@ from tests.helpers.training import train
 SST, SNLI, SQUAD, NER, LANGUAGE_MODEL = TRAININGS
 
 
-class Killed(Exception):
+class Killed(BaseException):
     pass
 
 
