@@ -8,11 +8,11 @@ from typing import Any
 from allennlp.commands import train as allennlp_train
 from allennlp.common import Params
 from allennlp.common.params import parse_overrides
-from allennlp.models import Model, archival
+from allennlp.models import Model
 from allennlp.training import util as training_util
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write, lock
+from elmo_tasks.common.files import lock
 from elmo_tasks.common.outputs import paths_in
 from elmo_tasks.elmo.from_config import with_options
 from elmo_tasks.in_allennlp import replaced
@@ -26,6 +26,7 @@ from elmo_tasks.in_allennlp.config_names import (
 from elmo_tasks.in_allennlp.quiet import kept_quiet
 from elmo_tasks.in_allennlp.training_folder import check_data, check_folder, remove_training
 from elmo_tasks.in_allennlp.vector_door import vectors_read_by_us
+from elmo_tasks.in_allennlp.write_archive import write_archive
 from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.several_processes import prepare_processes
 from elmo_tasks.training.trainer import logger
@@ -38,6 +39,7 @@ def train_model(
     force: bool = False,
     node_rank: int = 0,
     inputs: Iterable[str] = (),
+    archive: bool = True,
     **options: Any,
 ) -> Model | None:
     """
@@ -48,19 +50,20 @@ def train_model(
     - Only one process at a time uses the folder. A second one fails before `force` replaces it.
     - `force` removes what a training wrote, by name, and nothing that this one reads: the files
       that the config names, or one of `inputs`, such as those that it imports.
-    - The archive appears whole or not at all, and only the first of several nodes writes it.
+    - The archive appears whole or not at all, and only the first of several nodes writes it;
+      without `archive`, none does.
     - The config in the folder has the options of each biLM in full, so the archive needs no other
       file.
     """
     read = [*inputs, *paths_in(params.params)]
 
     def archive_model(folder: str | os.PathLike, **options: Any) -> None:
+        if not archive:
+            return
         if node_rank > 0:
             logger.info("node 0 has the weights and the archive; this node has the log alone")
             return
-        path = Path(folder, "model.tar.gz")
-        with atomic_write(path) as aside:
-            archival.archive_model(folder, archive_path=aside, **options)
+        path = write_archive(folder, **options)
         logger.info("the model is in %s, and the log in %s", path, folder)
 
     trainer = params.params.get("trainer", {})
@@ -164,7 +167,9 @@ def train(args: argparse.Namespace) -> None:
     if args.folds is not None:
 
         def train_fold(overrides: dict[str, Any], training: Path) -> None:
-            train_in(training, {**parse_overrides(args.overrides), **overrides})
+            # Only the score of a fold is kept.
+            changed = {**parse_overrides(args.overrides), **overrides}
+            train_in(training, changed, archive=False)
 
         scores = train_folds(config, folder / "folds", args.folds, train_fold)
         print(folds_line(metric_of(config), scores))

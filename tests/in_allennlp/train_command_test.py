@@ -63,6 +63,15 @@ def test_the_bar_has_the_loss_and_the_metric_that_counts(
     assert not any("gamma" in bar or "batch_loss" in bar for bar in bars)
 
 
+def test_a_training_of_which_only_the_score_is_kept_writes_no_archive(tmp_path: Path) -> None:
+    config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
+
+    train_model(Params(config), str(tmp_path / "run"), archive=False)
+
+    names = [path.name for path in (tmp_path / "run").iterdir()]
+    assert "metrics.json" in names and "model.tar.gz" not in names
+
+
 @pytest.mark.parametrize(
     ("config", "advice"),
     [

@@ -1,0 +1,43 @@
+import glob
+import os
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from allennlp.common.meta import META_NAME
+from allennlp.models.archival import _WEIGHTS_NAME, CONFIG_NAME
+from allennlp.models.model import _DEFAULT_WEIGHTS
+
+from elmo_tasks.common.files import atomic_write
+
+# Of gzip, which hardly compresses the numbers of weights at any level. Python's default is 9.
+_LEVEL = 1
+
+
+def write_archive(
+    folder: str | os.PathLike,
+    weights: str | os.PathLike = _DEFAULT_WEIGHTS,
+    include_in_archive: Iterable[str] | None = None,
+) -> Path:
+    """
+    Writes `model.tar.gz` to the folder of a training, whole or not at all, with the members that
+    AllenNLP's `archive_model` puts there.
+
+    # Parameters
+
+    weights: The file of the weights in the folder.
+    include_in_archive: Patterns of further files in the folder.
+    """
+    folder = Path(folder)
+    members = {CONFIG_NAME: CONFIG_NAME, _WEIGHTS_NAME: os.path.basename(weights)}
+    members |= {name: name for name in ("vocabulary", META_NAME)}
+    for pattern in include_in_archive or ():
+        members |= {name: name for name in glob.glob(pattern, root_dir=folder)}
+    path = folder / "model.tar.gz"
+    with (
+        atomic_write(path) as aside,
+        tarfile.open(aside, "w:gz", compresslevel=_LEVEL) as archive,
+    ):
+        for name, member in members.items():
+            archive.add(folder / member, arcname=name)
+    return path
