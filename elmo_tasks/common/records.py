@@ -22,7 +22,7 @@ from elmo_tasks.common.text_files import at_line, lines_of, opened, refuse_damag
 COMPRESSED = (".gz", ".xz")
 
 # The kinds of files by their suffixes. `.conll`, `.v4_gold_conll` and the like have columns.
-_KINDS = {
+KINDS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
@@ -34,8 +34,9 @@ _KINDS = {
 }
 _CONLL = re.compile(r"\.\w*conll\w*")
 
-# The kinds of files that have the same columns in every record.
-TABLES = ("csv", "tsv", "parquet", "xlsx", "fasttext")
+# The kinds of tables that have a suffix, and of all files with the same columns in every record.
+TABLES = ("csv", "tsv", "parquet", "xlsx")
+ROWS = (*TABLES, "fasttext")
 
 # The number of rows of Parquet that are read at once.
 _PARQUET_ROWS = 1024
@@ -66,7 +67,7 @@ def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
     the local file if none is given.
     """
     suffix = suffix_of(path)
-    named = _KINDS.get(suffix) or ("columns" if _CONLL.fullmatch(suffix) else "text")
+    named = KINDS.get(suffix) or ("columns" if _CONLL.fullmatch(suffix) else "text")
     if named not in ("text", *TABLES):
         return named
     start, found = first_line.lstrip(), None

@@ -4,7 +4,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import TABLES, kind_of, records_in
+from elmo_tasks.common.records import ROWS, kind_of, records_in
 from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import at_line, boundaries_said, corpus_files, opened
 from elmo_tasks.elmo.sentences import tokens_of
@@ -113,7 +113,7 @@ class Corpus:
             if kind == "text":
                 yield record.values["text"].strip()
                 continue
-            if kind in TABLES and record.values.keys().isdisjoint(known):
+            if kind in ROWS and record.values.keys().isdisjoint(known):
                 raise ConfigurationError(
                     f"{file}: there is no column {' or '.join(known)}; choose one of "
                     f"{listed(record.values)}"

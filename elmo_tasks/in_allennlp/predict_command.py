@@ -7,6 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import TABLES
 from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.answer_lines import (
     Answered,
@@ -15,7 +16,7 @@ from elmo_tasks.predictors.answer_lines import (
     json_of_answer,
     text_of_answer,
 )
-from elmo_tasks.predictors.answer_tables import TABLE_FORMS, AnswerTable, form_of, open_text
+from elmo_tasks.predictors.answer_tables import AnswerTable, form_of, open_text
 from elmo_tasks.predictors.stream import GROUP
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
@@ -40,7 +41,7 @@ def predict(args: argparse.Namespace) -> None:
     if args.output is None:
         for found in answers:
             print(line_of(found, predictor, form), end="", flush=True)
-    elif form in TABLE_FORMS:
+    elif form in TABLES:
         write_table(answers, predictor, args.output, form, not args.no_header)
     else:
         with open_text(args.output) as output:

@@ -16,23 +16,14 @@ from allennlp.common.util import JsonDict
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, is_stream
-from elmo_tasks.common.records import suffix_of
+from elmo_tasks.common.records import KINDS, TABLES, suffix_of
 from elmo_tasks.predictors.text_predictor import renamed
 
 logger = logging.getLogger(__name__)
 
 # The forms of answers by the suffix of the file that they are written to.
-_FORMS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".xlsx": "xlsx",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-    ".txt": "text",
-}
-TABLE_FORMS = ("csv", "tsv", "parquet", "xlsx")
+_FORMS = {suffix: kind for suffix, kind in KINDS.items() if kind in (*TABLES, "json")}
+_FORMS[".txt"] = "text"
 
 # The packages that some forms need.
 _PACKAGES = {"parquet": "pyarrow", "xlsx": "openpyxl"}
@@ -48,14 +39,14 @@ def form_of(output: str | os.PathLike | None, kind: str, in_json: bool = False) 
     Raises `ConfigurationError` if a package is missing, or a table is to be `in_json`.
     """
     named = None if output is None else _FORMS.get(suffix_of(output))
-    if in_json and named in TABLE_FORMS:
+    if in_json and named in TABLES:
         raise ConfigurationError(
             f"--jsonl writes JSON, and {output} is the name of a table: leave out --jsonl, or "
             "choose a name that ends in .jsonl"
         )
     if in_json or named is None and kind == "json":
         return "json"
-    form = named or (kind if output is not None and kind in TABLE_FORMS else "text")
+    form = named or (kind if output is not None and kind in TABLES else "text")
     package = _PACKAGES.get(form)
     if package is not None and find_spec(package) is None:
         raise ConfigurationError(

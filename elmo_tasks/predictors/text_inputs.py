@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
-from elmo_tasks.common.records import TABLES, Record, kind_of, read_records, read_rows, suffix_of
+from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows, suffix_of
 from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns
 from elmo_tasks.common.text import did_you_mean, listed, parse_json
@@ -85,7 +85,7 @@ def read_inputs(
     if column is None and kind == "parquet" and _has_tokens(path, predictor):
         rows = (Input(*row[:2], as_input(row.values), row.values) for row in read_records(path))
         return Inputs(path, kind, rows)
-    if isinstance(predictor, TextPredictor) and kind in TABLES:
+    if isinstance(predictor, TextPredictor) and kind in ROWS:
         return Inputs(path, kind, _rows(path, predictor, column, header))
     name = _STDIN if path == "-" else path
     after_first = (line for line in read_records(path, "text") if line.values["text"].strip())

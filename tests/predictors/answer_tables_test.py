@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import TABLES
 from elmo_tasks.in_allennlp.predict_command import line_of, write_table
 from elmo_tasks.predictors.answer_lines import answered
-from elmo_tasks.predictors.answer_tables import TABLE_FORMS, form_of, open_text
+from elmo_tasks.predictors.answer_tables import form_of, open_text
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 
@@ -45,7 +46,7 @@ def predicted(source: Path, output: Path, header: bool = True, **options: Any) -
     inputs = read_inputs(str(source), predictor, header=header, **options)
     form = form_of(output, inputs.kind)
     answers = answered(inputs, predictor)
-    if form in TABLE_FORMS:
+    if form in TABLES:
         write_table(answers, predictor, str(output), form, header)
     else:
         with open_text(output) as file:
