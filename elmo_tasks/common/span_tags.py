@@ -1,20 +1,43 @@
 """How the tags of spans are written in files."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 _PREFIX = "(?P<prefix>[BIESULMW])"
-# How tags are written in files: `B-PER` or `PER-B`, with any of the signs; if no tag is written so,
-# with a small letter as the prefix.
-_NOTATIONS = [
-    re.compile(pattern, flags)
-    for flags in (0, re.IGNORECASE)
-    for sign in "-_/:|."
-    for pattern in (
-        f"{_PREFIX}{re.escape(sign)}(?P<type>.+)",
-        f"(?P<type>.+){re.escape(sign)}{_PREFIX}",
-    )
-]
+
+
+class Notation(NamedTuple):
+    """
+    How a tag is made of a prefix and a type.
+
+    # Parameters
+
+    sign (default `'-'`): What stands between prefix and type.
+    is_behind (default `False`): Whether the prefix is behind the type, as in `PER-B`.
+    is_small (default `False`): Whether the prefix is a small letter.
+    """
+
+    sign: str = "-"
+    is_behind: bool = False
+    is_small: bool = False
+
+    def tag(self, prefix: str, type_: str) -> str:
+        prefix = prefix.lower() if self.is_small else prefix
+        parts = [type_, prefix] if self.is_behind else [prefix, type_]
+        return self.sign.join(parts) if type_ else prefix
+
+    def usual(self, tags: Collection[str]) -> dict[str, str]:
+        """Returns those tags that are in this notation, and how they are usually written."""
+        sign = re.escape(self.sign)
+        before, behind = f"{_PREFIX}{sign}(?P<type>.+)", f"(?P<type>.+){sign}{_PREFIX}"
+        pattern = behind if self.is_behind else before
+        matches = {tag: re.fullmatch(pattern, tag, re.IGNORECASE * self.is_small) for tag in tags}
+        return {
+            tag: tag_of(match["prefix"].upper(), match["type"])
+            for tag, match in matches.items()
+            if match is not None
+        }
 
 
 def usual_tags(tags: Collection[str]) -> dict[str, str]:
@@ -23,19 +46,16 @@ def usual_tags(tags: Collection[str]) -> dict[str, str]:
     and `B/LOC` as `B-LOC`. Most tags with a type tell how this file writes them.
     """
     others = set(tags) - {"O"}
-    usual: dict[str, str] = {}
-    for pattern in _NOTATIONS:
-        matches = {tag: pattern.fullmatch(tag) for tag in others}
-        written = {
-            tag: tag_of(match["prefix"].upper(), match["type"])
-            for tag, match in matches.items()
-            if match is not None
-        }
-        usual = written if len(written) > len(usual) else usual
+    usual = notation_of(others).usual(others)
     usual.update({tag: tag for tag in others if re.fullmatch(_PREFIX, tag)})
     if 2 * len(usual) < len(others):
         usual = {}
     return {**usual, **{tag: "O" for tag in tags if tag == "O" or usual and tag == "o"}}
+
+
+def notation_of(tags: Collection[str]) -> Notation:
+    """Returns the notation of most tags with a type; by default `B-PER`."""
+    return max(_notations(), key=lambda notation: len(notation.usual(tags)))
 
 
 def tags_of_types(tags: Collection[str]) -> dict[str, str]:
@@ -48,3 +68,11 @@ def tags_of_types(tags: Collection[str]) -> dict[str, str]:
 
 def tag_of(prefix: str, type_: str) -> str:
     return f"{prefix}-{type_}" if type_ else prefix
+
+
+def _notations() -> Iterator[Notation]:
+    # A small letter is a prefix only if that makes more tags those of spans.
+    for is_small in (False, True):
+        for sign in "-_/:|.":
+            for is_behind in (False, True):
+                yield Notation(sign, is_behind, is_small)

@@ -13,6 +13,7 @@ from elmo_tasks.common.span_tags import usual_tags
 from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.readers.tag import TaggedSentence, TagReader, tagged_kind
+from elmo_tasks.readers.tag_scheme import TagScheme
 
 # Names of fields with a list of tags or of spans. The first one that a file has is chosen.
 _FIELDS = (
@@ -86,7 +87,11 @@ def about_tags(
             "same tag are one span. The metric is F1 (with --no-spans, the accuracy of each tag)."
         )
     else:
-        about = "The tags mark spans, which the model learns in BIOUL; the metric is F1."
+        scheme = TagScheme.of(sentence.tags for sentence in sentences)
+        about = (
+            f"The tags mark spans ({scheme.name}), which the model learns in BIOUL and writes as "
+            "here; the metric is F1."
+        )
         if other := next((tag for tag in counts if usual[tag] != tag), None):
             about += f" {other} is read as {usual[other]}."
     words = [f"{word} ({tag})" for word, tag in zip(sentences[0].words, learnt[0])]

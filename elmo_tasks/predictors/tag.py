@@ -1,3 +1,4 @@
+from functools import cached_property
 from typing import Any
 
 from allennlp.common.util import JsonDict
@@ -8,8 +9,9 @@ from allennlp.predictors import Predictor
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import Text, sentence_input
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
-from elmo_tasks.readers.entities import Entity, has_ends, read_entities, write_tags
-from elmo_tasks.readers.fields import TagsField
+from elmo_tasks.readers.entities import Entity, write_tags
+from elmo_tasks.readers.fields import TagsField, written_scheme
+from elmo_tasks.readers.tag_scheme import TagScheme
 
 
 @Predictor.register("elmo_tag")
@@ -56,10 +58,10 @@ class TagPredictor(TextPredictor):
 class NerPredictor(TextPredictor):
     """
     Finds the named entities of a sentence. An answer has `sentence` (the text), `tokens`, `tags`
-    (one for each token, in BIO) and `entities`. An entity has a `type`, a span (see `Text.span`)
-    and a `confidence`: the marginal probability that exactly these tokens are an entity of this
-    type, over all sequences of tags that the scheme allows. In text, an answer is a line such as
-    `[PER John Smith] lives in [LOC New York].`
+    (one for each token, written as in the training data) and `entities`. An entity has a `type`, a
+    span (see `Text.span`) and a `confidence`: the marginal probability that exactly these tokens
+    are an entity of this type, over all sequences of tags that the scheme allows. In text, an
+    answer is a line such as `[PER John Smith] lives in [LOC New York].`
 
     Registered as a `Predictor` with name "elmo_ner".
     """
@@ -96,13 +98,16 @@ class NerPredictor(TextPredictor):
         self, instance: Instance, outputs: dict[str, Any]
     ) -> list[Instance]:
         """Returns an instance for each entity, or one for a sentence without entities."""
-        tags, scheme = outputs["tags"], self._model.scheme
-        entities = read_entities(tags, "BIOUL" if has_ends(tags) else None)
-        chosen = [write_tags([each], len(tags), scheme) for each in entities] or [tags]
+        length, entities = len(outputs["tags"]), list(map(_entity, outputs["entities"]))
+        chosen = [write_tags(each, length, self._model.scheme) for each in _each_alone(entities)]
         labelled = [instance.duplicate() for _ in chosen]
         for each, one in zip(labelled, chosen):
             each.add_field("tags", SequenceLabelField(one, each["tokens"]), self._model.vocab)
         return labelled
+
+    @cached_property
+    def _scheme(self) -> TagScheme:
+        return written_scheme(self._model.vocab)
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         sentence = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
@@ -118,10 +123,19 @@ class NerPredictor(TextPredictor):
         return {
             "sentence": sentence.text,
             "tokens": words,
-            # The model may tag in BIOUL, but most files are in BIO.
-            "tags": write_tags([Entity(*each) for each, _ in found], len(words), "BIO"),
+            # The model tags in BIOUL, whatever its data are in.
+            "tags": self._scheme.write([Entity(*each) for each, _ in found], len(words)),
             "entities": [
                 {"type": type, **sentence.span(start, end), "confidence": confidence}
                 for (type, start, end), confidence in found
             ],
         }
+
+
+def _entity(found: Entity | JsonDict) -> Entity:
+    """Returns an entity of the model's output, or of an answer."""
+    return Entity(found["type"], *found["tokens"]) if isinstance(found, dict) else Entity(*found)
+
+
+def _each_alone(entities: list[Entity]) -> list[list[Entity]]:
+    return [[each] for each in entities] or [[]]

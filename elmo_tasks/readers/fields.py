@@ -12,6 +12,7 @@ from allennlp.data.fields import (
 
 from elmo_tasks.common.text import listed
 from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
+from elmo_tasks.readers.tag_scheme import TagScheme
 
 # The index of a label that the training data lacks. No model predicts it.
 UNKNOWN_LABEL = -1
@@ -21,6 +22,8 @@ UNKNOWN_LABEL = -1
 GENRES = "genre_labels"
 _PREDICATES = "predicate_labels"
 _OTHERS = "no_predicate_labels"
+# How the training data write the tags of spans; AllenNLP adds no tokens to such a name either.
+_WRITTEN = "written_tags"
 
 # The number of last letters that decide whether a word outside the training data is a predicate.
 _ENDING = 3
@@ -85,9 +88,10 @@ class TagsField(SequenceLabelField):
     origins: The file and the line of each tag, with which an error begins. With them, a tag that
         the vocabulary lacks is an error. By default such a tag is `UNKNOWN_LABEL`, because data for
         validation may have rare tags or roles that the training data lacks.
+    written: How the file has the tags, which a vocabulary keeps in the namespace `written_tags`.
     """
 
-    __slots__ = ["scheme", "origins"]
+    __slots__ = ["scheme", "origins", "written"]
 
     def __init__(
         self,
@@ -95,10 +99,12 @@ class TagsField(SequenceLabelField):
         tokens: TextField,
         scheme: str | None = None,
         origins: Sequence[str] | None = None,
+        written: TagScheme | None = None,
     ) -> None:
         super().__init__(tags, tokens)
         self.scheme = scheme
         self.origins = origins
+        self.written = written
 
     def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
         if self.scheme is None:
@@ -109,6 +115,8 @@ class TagsField(SequenceLabelField):
             prefix, type_ = split_tag(tag)
             for each in SCHEMES[self.scheme] if prefix != "O" else "O":
                 counts[tag_of(each, type_)] += 1
+        if self.written is not None:
+            counter[_WRITTEN][str(self.written)] += 1
 
     def index(self, vocab: Vocabulary) -> None:
         if self.origins is not None:
@@ -116,6 +124,15 @@ class TagsField(SequenceLabelField):
                 _check_known(vocab, self._label_namespace, [tag], origin)
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
         self._indexed_labels = [known.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
+
+
+def written_scheme(vocab: Vocabulary) -> TagScheme:
+    """
+    Returns how most of a model's data write the tags of spans; BIO, if its vocabulary does not
+    tell, as that of a model of an earlier version or of another reader.
+    """
+    written = vocab.get_index_to_token_vocabulary(_WRITTEN)
+    return TagScheme.parse(written[0]) if written else TagScheme()
 
 
 class PredicateField(IndexField):

@@ -14,7 +14,6 @@ from elmo_tasks.common.columns import CONLLU, HEAD, check_columns, sentence_colu
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import Record, kind_of, read_records
 from elmo_tasks.common.rows import LeftOut, complete_rows
-from elmo_tasks.common.span_tags import tags_of_types, usual_tags
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.entities import (
@@ -25,6 +24,7 @@ from elmo_tasks.readers.entities import (
     write_tags,
 )
 from elmo_tasks.readers.fields import TagsField
+from elmo_tasks.readers.tag_scheme import TagScheme, learnt_usual
 from elmo_tasks.readers.tagged_json import MisplacedSpan, tagged_words
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
@@ -127,9 +127,10 @@ class TagReader(TextReader):
         if not sentences:
             raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
         pairs = list(zip(sentences, self.learnt_tags(file_path, sentences)))
+        scheme = TagScheme.of(sentence.tags for sentence in sentences) if self.spans else None
         for sentence, tags in self.shard_iterable(pairs):
             origins = [f"{file_path}:{line}: " for line in sentence.lines]
-            yield self.text_to_instance(list(map(Token, sentence.words)), tags, origins)
+            yield self.text_to_instance(list(map(Token, sentence.words)), tags, origins, scheme)
 
     def learnt_tags(
         self, file_path: str | os.PathLike, sentences: Sequence[TaggedSentence]
@@ -140,10 +141,7 @@ class TagReader(TextReader):
         """
         if not self.spans:
             return [sentence.tags for sentence in sentences]
-        distinct = {tag for sentence in sentences for tag in sentence.tags}
-        usual = usual_tags(distinct)
-        if usual.keys() <= {"O"}:
-            usual = tags_of_types(distinct - {""})
+        usual = learnt_usual({tag for sentence in sentences for tag in sentence.tags})
         scheme = "BIOUL" if has_ends(usual.values()) else None
         return [_as_bioul(file_path, sentence, usual, scheme) for sentence in sentences]
 
@@ -152,11 +150,12 @@ class TagReader(TextReader):
         tokens: Sequence[Token],
         tags: list[str] | None = None,
         origins: Sequence[str] | None = None,
+        scheme: TagScheme | None = None,
     ) -> Instance:
         """
         Makes an instance of at least one token. `tags`, if given, has a tag for each token; the
         tags of spans must be in BIOUL. `origins` are the beginnings of error messages: the file and
-        the line of each tag.
+        the line of each tag. A vocabulary keeps the `scheme` in which the file has the tags.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")
@@ -166,7 +165,8 @@ class TagReader(TextReader):
             "metadata": MetadataField({"tokens": [token.text for token in tokens]}),
         }
         if tags is not None and self.spans:
-            fields["tags"] = TagsField(tags, text, "BIOUL", origins or [""] * len(tags))
+            origins = origins or [""] * len(tags)
+            fields["tags"] = TagsField(tags, text, "BIOUL", origins, scheme)
         elif tags is not None:
             fields["tags"] = TagsField(tags, text)
         return Instance(fields)
@@ -262,8 +262,7 @@ class TagReader(TextReader):
         tags = [row[place] for row in rows if len(row) == len(layout.columns)]
         if not tags or len(tags) < _MOST * len(rows):
             return False
-        usual = usual_tags(set(tags)) if self.spans else {}
-        usual = tags_of_types(set(tags)) if self.spans and usual.keys() <= {"O"} else usual
+        usual = learnt_usual(set(tags)) if self.spans else {}
         types = {split_tag(label)[1] if self.spans else label for label in labels}
         read = [usual.get(tag, tag) for tag in tags]
         known = [tag for tag in read if tag == "O" or (split_tag(tag)[1] or tag) in types]

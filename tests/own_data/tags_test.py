@@ -69,7 +69,10 @@ def said(path: Path, **options: Any) -> list[str]:
     return about_tags(reader, path, list(reader.sentences(path)))
 
 
-SPANS = "The tags mark spans, which the model learns in BIOUL; the metric is F1."
+SPANS = (
+    "The tags mark spans (BIO), which the model learns in BIOUL and writes as here; the metric is "
+    "F1."
+)
 # The content of a file, and what is said of its tags.
 SAID = {
     BIO: SPANS,
@@ -79,7 +82,7 @@ SAID = {
     BIO.replace("B-PER", "PER-B").replace("B-LOC", "LOC-B").replace("I-LOC", "LOC-I"): (
         f"{SPANS} PER-B is read as B-PER."
     ),
-    BIO.replace("B-", "S-").replace("I-", "S-"): SPANS,
+    BIO.replace("B-", "S-").replace("I-", "S-"): SPANS.replace("(BIO)", "(BIOES)"),
     BIO.replace("B-", "").replace("I-", "") + "is O\nis O\n": (
         "The tags mark spans, though they have no prefixes such as B-: neighbours with the same "
         "tag are one span. The metric is F1 (with --no-spans, the accuracy of each tag)."

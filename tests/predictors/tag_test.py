@@ -70,9 +70,9 @@ def test_entities_of_raw_text_have_their_tokens_and_characters(
     person = {"type": "PER", "text": "Zoë Ågren", "tokens": [0, 2], "characters": [2, 11]}
     place = {"type": "LOC", "text": "Malmö", "tokens": [4, 5], "characters": [21, 26]}
     entities = [{**person, "confidence": 0.9}, {**place, "confidence": 0.5}]
-    # The model's scheme is not that of most files.
-    in_bio = "B-PER I-PER O O B-LOC".split()
-    assert answer == {"sentence": text, "tokens": tokens, "tags": in_bio, "entities": entities}
+    # The model tags in BIOUL, but its training data are in IOB1.
+    in_iob1 = "I-PER I-PER O O I-LOC".split()
+    assert answer == {"sentence": text, "tokens": tokens, "tags": in_iob1, "entities": entities}
     instance = predictor._json_to_instance({"tokens": tokens})
     labelled = predictor.predictions_to_labeled_instances(instance, answer)
     assert [each["tags"].labels for each in labelled] == [

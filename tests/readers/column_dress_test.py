@@ -14,6 +14,7 @@ from elmo_tasks.own_data.split import part_suffix, read_examples
 from elmo_tasks.own_data.tags import choose_tags
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.readers.tag_scheme import TagScheme
 
 # A sentence: its words, and its spans in their order.
 Sentence = tuple[list[str], list[Entity]]
@@ -200,3 +201,24 @@ def test_a_file_in_any_dress_is_read_as_it_was_meant_or_refused(
     part = path.with_name(f"part{part_suffix(reader, path)}")
     part.write_text("".join(example.lines for example in read_examples(reader, path)), "utf-8")
     assert read(reader, part) == found
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(files())
+def test_tags_are_written_in_the_scheme_of_the_file(
+    file: tuple[list[Sentence], Dress],
+) -> None:
+    sentences, dress = file
+    in_file = [
+        [
+            type_ if dress.scheme == "IO" and type_ else dress.tag(*each) if type_ else each[0]
+            for each in in_scheme(entities, len(words), dress.scheme)
+            for type_ in each[1:]
+        ]
+        for words, entities in sentences
+    ]
+
+    scheme = TagScheme.parse(str(TagScheme.of(in_file)))
+
+    assert [scheme.write(each, len(words)) for words, each in sentences] == in_file
+    assert scheme.name == dress.scheme
