@@ -9,7 +9,8 @@ answers are text for text and tables, and JSON for JSON; empty lines are skipped
 --output writes the answers in the form that its suffix names (.csv, .tsv, .parquet, .xlsx, .jsonl,
 .txt), otherwise in that of FILE. In a table are the rows of FILE as they were, with the answer
 behind: label and probability, or entities, tags, answer and so on; lists are JSON. A row without a
-text has an empty answer. JSON has the label first, and gives back all fields of FILE.
+text has an empty answer. JSON has the label first, and gives back all fields of FILE. A file in
+columns comes back as columns, with the predicted tag behind (.conll, .tsv, or as FILE is called).
 
 An input that cannot be answered has a column `error`, {"error": "the reason", "line": 3}, or in
 text `ERROR line 3: the reason`; the exit status is then 1.

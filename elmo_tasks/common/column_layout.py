@@ -118,6 +118,11 @@ def is_document(line: str) -> bool:
     return _DOCUMENT.match(line) is not None
 
 
+def may_be_comment(line: str) -> bool:
+    """Returns whether a line begins as comments do, or is a word #."""
+    return _COMMENT.match(line) is not None
+
+
 def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Layout:
     """
     Returns the layout that the first lines of a file tell. The names of the `columns`, if they are
@@ -125,7 +130,7 @@ def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Lay
     """
     if columns is not None and ROLES in columns:
         return Layout(_BLANKS, columns)
-    lines = [line for line in lines if not _COMMENT.match(line) and not is_document(line)]
+    lines = [line for line in lines if not may_be_comment(line) and not is_document(line)]
     rows = [line for line in lines if line.strip()]
     header, separator = next(
         ((rows[0], each) for each in (_TAB, *_CSV, _BLANKS) if _is_header(rows, each)), ("", "")

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from elmo_tasks.common.column_layout import CONLLU, IN_LINE, ROLES, Layout, layout_of
 from elmo_tasks.common.column_layout import is_document as is_document
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.text_files import at_line
+from elmo_tasks.common.text_files import at_line, numbered_lines
 
 logger = logging.getLogger(__name__)
 
@@ -64,10 +64,7 @@ def sentence_columns(
     begins with a byte order mark.
     """
     head = list(islice(lines, HEAD))
-    if kind == "conllu":
-        layout = Layout("\t", CONLLU, counter=0)
-    else:
-        layout = layout_of([line for _, line in head], columns)
+    layout = _layout(head, kind, columns)
     missing = [each for each in columns or () if each not in layout.columns]
     if layout.header and missing:
         raise ConfigurationError(
@@ -87,6 +84,21 @@ def sentence_columns(
             f"{name}: {len(comments):,} lines that begin with # are comments and left out, the "
             f"first in line {number}: {line[:80]!r}"
         )
+
+
+def layout_of_file(
+    path: str | os.PathLike, kind: str, columns: Sequence[str] | None = None
+) -> Layout:
+    """Returns the layout by which `sentence_columns` reads a file."""
+    return _layout(islice(numbered_lines(path), HEAD), kind, columns)
+
+
+def _layout(
+    head: Iterable[tuple[int, str]], kind: str, columns: Sequence[str] | None = None
+) -> Layout:
+    if kind == "conllu":
+        return Layout("\t", CONLLU, counter=0)
+    return layout_of([line for _, line in head], columns)
 
 
 @cache

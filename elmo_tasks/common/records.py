@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from elmo_tasks.common import tables
 from elmo_tasks.common.class_names import class_names, with_names
 from elmo_tasks.common.columns import is_document, sentence_columns
 from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, head_of
@@ -32,7 +33,7 @@ KINDS = {
     ".json": "json",
     ".conllu": "conllu",
 }
-_CONLL = re.compile(r"\.\w*conll\w*")
+CONLL = re.compile(r"\.\w*conll\w*")
 
 # The kinds of tables that have a suffix, and of all files with the same columns in every record.
 TABLES = ("csv", "tsv", "parquet", "xlsx")
@@ -67,7 +68,7 @@ def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
     the local file if none is given.
     """
     suffix = suffix_of(path)
-    named = KINDS.get(suffix) or ("columns" if _CONLL.fullmatch(suffix) else "text")
+    named = KINDS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else "text")
     if named not in ("text", *TABLES):
         return named
     start, found = first_line.lstrip(), None
@@ -141,6 +142,13 @@ def read_rows(path: str | os.PathLike, header: bool = True) -> Iterator[Record]:
     """Yields the rows of a table or of JSON as `read_records` does, whatever the file is called."""
     kind = kind_of(path)
     return read_records(path, "rows" if kind == "text" else kind, header=header)
+
+
+def delimiter_of(path: str | os.PathLike) -> str:
+    """Returns the delimiter by which `read_rows` reads a table of text."""
+    kind = "tsv" if kind_of(path) == "tsv" else "csv"
+    with opened(path) as raw:
+        return tables.delimiter_of(lines_of(raw, path), os.fspath(path), kind)
 
 
 def records_in(

@@ -52,6 +52,20 @@ def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     # A field may have any length; Python's own limit is 128 KiB.
     csv.field_size_limit(2**31 - 1)
     lines = _without_nul(lines, name)
+    sample, delimiter = _beginning(lines, name, kind)
+    lines = chain(sample, lines)
+    if delimiter == "\t" and not _begins_in_quotes(text for _, text in sample):
+        return _rows_of_tabs(lines, name)
+    return _rows_of_csv(lines, name, delimiter)
+
+
+def delimiter_of(lines: Iterable[Line], name: str, kind: str) -> str:
+    """Returns the delimiter by which `table_rows` reads a table."""
+    return _beginning(iter(lines), name, kind)[1]
+
+
+def _beginning(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line], str]:
+    """Returns the first lines of a table, without one such as `sep=;`, and the delimiter."""
     first = list(islice(lines, 1))
     if first and "\r" in first[0][1]:
         raise ValueError(f"{name}:{first[0][0]}: {_TWO_ENDS}")
@@ -59,11 +73,7 @@ def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     if named:
         first = []
     sample = [*first, *islice(lines, _NUM_SAMPLED)]
-    delimiter = named[1] if named else _delimiter([text for _, text in sample], name, kind)
-    lines = chain(sample, lines)
-    if delimiter == "\t" and not _begins_in_quotes(text for _, text in sample):
-        return _rows_of_tabs(lines, name)
-    return _rows_of_csv(lines, name, delimiter)
+    return sample, named[1] if named else _delimiter([text for _, text in sample], name, kind)
 
 
 def has_columns(first_line: str, names: Collection[str]) -> bool:

@@ -9,6 +9,7 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES
 from elmo_tasks.in_allennlp.config_names import configs_by_name
+from elmo_tasks.predictors.answer_columns import AnswerColumns
 from elmo_tasks.predictors.answer_lines import (
     Answered,
     add_to,
@@ -16,7 +17,7 @@ from elmo_tasks.predictors.answer_lines import (
     json_of_answer,
     text_of_answer,
 )
-from elmo_tasks.predictors.answer_tables import AnswerTable, form_of, open_text
+from elmo_tasks.predictors.answer_tables import AnswerTable, delimiter_for, form_of, open_text
 from elmo_tasks.predictors.stream import GROUP
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
@@ -33,7 +34,7 @@ def predict(args: argparse.Namespace) -> None:
     archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
     predictor = Predictor.from_archive(archive)
     inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
-    form = form_of(args.output, inputs.kind, args.jsonl)
+    form = form_of(args.output, inputs.kind, args.jsonl, inputs.name)
     # Who types an input waits for its answer.
     is_typed = args.input_file == "-" and sys.stdin.isatty()
     batch_size = args.batch_size or (1 if is_typed else GROUP)
@@ -42,7 +43,12 @@ def predict(args: argparse.Namespace) -> None:
         for found in answers:
             print(line_of(found, predictor, form), end="", flush=True)
     elif form in TABLES:
-        write_table(answers, predictor, args.output, form, not args.no_header)
+        delimiter = delimiter_for(args.output, form, inputs.name, inputs.kind)
+        write_table(answers, predictor, args.output, form, not args.no_header, delimiter)
+    elif form == "columns":
+        columns = AnswerColumns(inputs.name, args.output, predictor)
+        with open_text(args.output) as output:
+            output.writelines(columns.lines(answers))
     else:
         with open_text(args.output) as output:
             output.writelines(line_of(found, predictor, form) for found in answers)
@@ -56,10 +62,15 @@ def line_of(found: Answered, predictor: Predictor, form: str) -> str:
 
 
 def write_table(
-    answers: Iterable[Answered], predictor: Predictor, output: str, form: str, header: bool = True
+    answers: Iterable[Answered],
+    predictor: Predictor,
+    output: str,
+    form: str,
+    header: bool = True,
+    delimiter: str = ",",
 ) -> None:
     """Writes answers as a table; if reading or answering ends early, those until then."""
-    table = AnswerTable(getattr(predictor, "columns_of_answer", ()))
+    table = AnswerTable(getattr(predictor, "columns_of_answer", ()), delimiter)
     try:
         for found in answers:
             add_to(table, found, predictor)

@@ -16,7 +16,7 @@ from allennlp.common.util import JsonDict
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, is_stream
-from elmo_tasks.common.records import KINDS, TABLES, suffix_of
+from elmo_tasks.common.records import CONLL, KINDS, TABLES, delimiter_of, suffix_of
 from elmo_tasks.predictors.text_predictor import renamed
 
 logger = logging.getLogger(__name__)
@@ -32,20 +32,38 @@ _PACKAGES = {"parquet": "pyarrow", "xlsx": "openpyxl"}
 _MOST_IN_CELL = 32_767
 
 
-def form_of(output: str | os.PathLike | None, kind: str, in_json: bool = False) -> str:
+def form_of(
+    output: str | os.PathLike | None, kind: str, in_json: bool = False, source: str | None = None
+) -> str:
     """
-    Returns the form of the answers to a file of a `kind`: `csv`, `tsv`, `parquet`, `xlsx`, `json`
-    or `text`. The suffix of `output` decides, otherwise the kind; printed answers are text or JSON.
-    Raises `ConfigurationError` if a package is missing, or a table is to be `in_json`.
+    Returns the form of the answers to a file of a `kind`: `csv`, `tsv`, `parquet`, `xlsx`, `json`,
+    `text`, or for a file in columns `columns`. The suffix of `output` decides, otherwise the kind;
+    printed answers are text or JSON. Raises `ConfigurationError` if a package is missing, a table
+    is to be `in_json`, or the file `source` has no columns to write tags behind.
     """
-    named = None if output is None else _FORMS.get(suffix_of(output))
-    if in_json and named in TABLES:
+    suffix = "" if output is None else suffix_of(output)
+    named = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
+    if suffix == ".conllu":
         raise ConfigurationError(
-            f"--jsonl writes JSON, and {output} is the name of a table: leave out --jsonl, or "
+            f"{output}: CoNLL-U has ten columns, and no place for answers: choose a name that ends "
+            "in .conll or .tsv, where the predicted tag is behind them"
+        )
+    if in_json and named in (*TABLES, "columns"):
+        raise ConfigurationError(
+            f"--jsonl writes JSON, and {output} is the name of another form: leave out --jsonl, or "
             "choose a name that ends in .jsonl"
         )
     if in_json or named is None and kind == "json":
         return "json"
+    if kind == "columns" and output is not None:
+        is_alike = named == "csv" and source is not None and suffix_of(source) == suffix
+        if named in (None, "columns", "tsv") or is_alike:
+            return "columns"
+    if named == "columns" and source is not None:
+        raise ConfigurationError(
+            f"{output} is the name of a file in columns, and {source} gets no tag for each token "
+            "in columns: choose a name that ends in .csv, .jsonl or .txt"
+        )
     form = named or (kind if output is not None and kind in TABLES else "text")
     package = _PACKAGES.get(form)
     if package is not None and find_spec(package) is None:
@@ -54,6 +72,18 @@ def form_of(output: str | os.PathLike | None, kind: str, in_json: bool = False) 
             "ends in .csv"
         )
     return form
+
+
+def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) -> str:
+    """
+    Returns what stands between the columns of a table of text: what the file `source` of a `kind`
+    has there, unless the suffix of `output` means another.
+    """
+    if form == "tsv" and suffix_of(output) == ".tsv" or kind not in ("csv", "tsv"):
+        return "\t" if form == "tsv" else ","
+    given = delimiter_of(source)
+    is_renamed = suffix_of(output) == ".csv" != suffix_of(source)
+    return "," if given == "\t" and is_renamed else given
 
 
 def open_text(path: str | os.PathLike, name: str | os.PathLike | None = None) -> IO[str]:
@@ -73,9 +103,11 @@ class AnswerTable:
     # Parameters
 
     names: The columns of the answers; further ones are added behind.
+    delimiter (default `','`): What stands between the columns of a table of text.
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Iterable[str] = (), delimiter: str = ",") -> None:
+        self._delimiter = delimiter
         self._rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self._own: dict[str, None] = {}
         self._answered = dict.fromkeys(names)
@@ -113,7 +145,7 @@ class AnswerTable:
         elif form == "xlsx":
             _write_workbook(aside, path, names if header else [], rows)
         else:
-            _write_text(aside, path, names if header else [], rows, form)
+            _write_text(aside, path, names if header else [], rows, self._delimiter)
 
     def _values(self, own: Sequence[str], answered: Sequence[str]) -> Iterator[list[Any]]:
         self._rows.seek(0)
@@ -136,10 +168,9 @@ _CRLF = "\r\n"
 
 
 def _write_text(
-    aside: Path, path: Path, names: list[str], rows: Iterable[list[Any]], form: str
+    aside: Path, path: Path, names: list[str], rows: Iterable[list[Any]], delimiter: str
 ) -> None:
     with open_text(aside, path) as file:
-        delimiter = "\t" if form == "tsv" else ","
         writer = csv.writer(_Lines(file), delimiter=delimiter, lineterminator=_CRLF)
         if names:
             writer.writerow(names)

@@ -1,17 +1,19 @@
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.columns import sentence_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
 from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows, suffix_of
 from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns
 from elmo_tasks.common.text import did_you_mean, listed, parse_json
+from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
 from elmo_tasks.readers.tag import TagReader
 from elmo_tasks.readers.tagged_json import as_input
@@ -36,6 +38,7 @@ class Input(NamedTuple):
     values: The input of the predictor, with the fields that it does not read.
     row: The fields or columns as they are in the file.
     error: Why the predictor cannot be asked, if it cannot.
+    lines: Of a sentence in columns, the number of the line of each token.
     """
 
     file: str
@@ -43,12 +46,13 @@ class Input(NamedTuple):
     values: JsonDict
     row: JsonDict
     error: Exception | None = None
+    lines: Sequence[int] = ()
 
 
 class Inputs(NamedTuple):
     """
-    The inputs of a file, and its kind: `json`, `text`, or that of a table (`csv`, `tsv`, `parquet`,
-    `xlsx`).
+    The inputs of a file, and its kind: `json`, `text`, that of a table (`csv`, `tsv`, `parquet`,
+    `xlsx`), or for sentences in columns that get a tag for each token, `columns`.
     """
 
     name: str
@@ -81,7 +85,7 @@ def read_inputs(
     """
     kind = kind_of(path)
     if column is None and _has_columns(path, kind, predictor):
-        return Inputs(path, "text", _columns(path, "columns", predictor))
+        return _columns(path, "columns", predictor)
     if column is None and kind == "parquet" and _has_tokens(path, predictor):
         rows = (Input(*row[:2], as_input(row.values), row.values) for row in read_records(path))
         return Inputs(path, kind, rows)
@@ -113,7 +117,7 @@ def read_inputs(
             f"{name} is not a table (.csv, .tsv, .parquet or .xlsx), so it has no column {column}"
         )
     if kind in ("columns", "conllu"):
-        return Inputs(name, "text", _columns(path, kind, predictor))
+        return _columns(path, kind, predictor)
     is_tagger = isinstance(predictor._dataset_reader, TagReader)
     if "\t" in first.values["text"] and not is_tagger:
         logger.warning(
@@ -175,9 +179,9 @@ def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:
     return is_in_columns
 
 
-def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Input]:
+def _columns(path: str, kind: str, predictor: TextPredictor) -> Inputs:
     """
-    Yields the sentences of a file in CoNLL-U or in columns. The model's dataset reader names the
+    Returns the sentences of a file in CoNLL-U or in columns. The model's dataset reader names the
     columns; if it names none, the words are in the first column.
     """
     if path == "-" or "tokens" not in predictor.other_names:
@@ -186,9 +190,11 @@ def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[Input]:
             "file, for a model of single sentences; give text or JSON"
         )
     word = "form" if kind == "conllu" else "word"
-    for sentence in read_records(path, kind, getattr(predictor._dataset_reader, "columns", None)):
-        tokens = {"tokens": sentence.values[word]}
-        yield Input(sentence.file, sentence.line, tokens, tokens)
+    names = getattr(predictor._dataset_reader, "columns", None)
+    sentences = sentence_columns(numbered_lines(path), path, kind, names)
+    tokens = ((line, {"tokens": values[word]}, lines) for line, values, lines in sentences)
+    records = (Input(path, line, words, words, lines=lines) for line, words, lines in tokens)
+    return Inputs(path, "columns" if "tags" in predictor.columns_of_answer else "text", records)
 
 
 def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool) -> Iterator[Input]:

@@ -9,7 +9,7 @@ from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.column_layout import is_document, layout_of
+from elmo_tasks.common.column_layout import is_document, layout_of, may_be_comment
 from elmo_tasks.common.columns import CONLLU, HEAD, check_columns, sentence_columns, warn_once
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import Record, kind_of, read_records
@@ -255,7 +255,7 @@ class TagReader(TextReader):
         layout = layout_of(lines, self.columns)
         if not {"word", self.column} <= set(layout.names):
             return False
-        lines = [line for line in lines if line.strip() and not line.startswith("# ")]
+        lines = [line for line in lines if line.strip() and not may_be_comment(line)]
         lines = [line for line in lines if not is_document(line) and line != layout.header]
         rows = [row for line in lines for row in layout.rows(line)]
         place = layout.columns.index(self.column)

@@ -73,7 +73,7 @@ class TagScheme(NamedTuple):
         end_before, type_before = 0, None
         for type_, start, end in entities:
             is_behind = self.name == "IOB1" and start == end_before and type_ == type_before
-            first, inner, last, single = _PREFIXES[self.name] or " " * 4
+            first, inner, last, single = tuple(_PREFIXES[self.name] or " " * 4)
             first, single = ("B", "B") if is_behind else (first, single)
             prefixes = [first, *inner * (end - start - 2), last] if end - start > 1 else [single]
             tags[start:end] = [self._tag(prefix, type_) for prefix in prefixes]

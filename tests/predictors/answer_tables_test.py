@@ -16,7 +16,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES
 from elmo_tasks.in_allennlp.predict_command import line_of, write_table
 from elmo_tasks.predictors.answer_lines import answered
-from elmo_tasks.predictors.answer_tables import form_of, open_text
+from elmo_tasks.predictors.answer_tables import delimiter_for, form_of, open_text
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 
@@ -44,10 +44,11 @@ def predicted(source: Path, output: Path, header: bool = True, **options: Any) -
     """Writes the answers to a file as `predict` does."""
     predictor = Lengths()
     inputs = read_inputs(str(source), predictor, header=header, **options)
-    form = form_of(output, inputs.kind)
+    form = form_of(output, inputs.kind, source=str(source))
     answers = answered(inputs, predictor)
     if form in TABLES:
-        write_table(answers, predictor, str(output), form, header)
+        delimiter = delimiter_for(output, form, str(source), inputs.kind)
+        write_table(answers, predictor, str(output), form, header, delimiter)
     else:
         with open_text(output) as file:
             file.writelines(line_of(each, predictor, form) for each in answers)
@@ -175,6 +176,36 @@ def test_a_table_without_a_header_has_none_behind(tmp_path: Path) -> None:
 
     with gzip.open(tmp_path / "out.csv.gz", "rt") as file:
         assert file.read() == "1,Fine.,5 characters,0.5\n2,,,\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "target", "expected"),
+    [
+        ("in.csv", ";", "out.csv", ";"),
+        ("in.csv", "|", "out.csv.gz", "|"),
+        ("in.csv", "\t", "out.csv", "\t"),
+        ("in.csv", ";", "out.tsv", "\t"),
+        ("in.tsv", "\t", "out.csv", ","),
+        ("in.tsv", ";", "out.csv", ";"),
+        ("in.txt", ";", "out.csv", ";"),
+        ("in.csv", ";", "out", ";"),
+        ("in.jsonl", "", "out.csv", ","),
+    ],
+)
+def test_the_delimiter_is_that_of_the_input_if_the_suffix_allows(
+    source: str, given: str, target: str, expected: str, tmp_path: Path
+) -> None:
+    table = pandas.DataFrame(ROWS, columns=NAMES)
+    if given:
+        table.to_csv(tmp_path / source, index=False, sep=given)
+    else:
+        table[:1].to_json(tmp_path / source, orient="records", lines=True)
+
+    predicted(tmp_path / source, tmp_path / target)
+
+    found = pandas.read_csv(tmp_path / target, sep=expected, dtype=str, keep_default_na=False)
+    assert list(found) == [*NAMES, "label", "probability"]
+    assert found["sentence"][0] == ROWS[0][1] and found["label"][0] == label_of(ROWS[0][1])
 
 
 def test_fields_of_json_are_columns_and_lists_are_json(tmp_path: Path) -> None:

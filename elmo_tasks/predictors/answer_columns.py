@@ -1,0 +1,118 @@
+"""The tags of a file in columns, written behind the columns of that file."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from allennlp.predictors import Predictor
+
+from elmo_tasks.common.column_layout import IN_LINE, is_document
+from elmo_tasks.common.columns import layout_of_file
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import kind_of, suffix_of
+from elmo_tasks.common.text_files import numbered_lines
+from elmo_tasks.predictors.answer_lines import Answered
+
+# What stands in place of a tag, and the name of the new column in a header.
+_NO_TAG = "_"
+_NAME = "predicted"
+
+
+class AnswerColumns:
+    """
+    Writes the lines of a file in columns as they were, each with a further column: the predicted
+    tag of its token. In the header it is called `predicted`; a line that is no token, but has
+    columns, has `_`, and -DOCSTART- `O`, as scripts that score such files expect.
+
+    # Parameters
+
+    path: The file that was read.
+    output: The name of the file to write. If it ends in `.tsv`, there are tabs between the columns,
+        otherwise what the file has.
+
+    Raises `ConfigurationError` if the file cannot have a further column.
+    """
+
+    def __init__(self, path: str, output: str | os.PathLike, predictor: Predictor) -> None:
+        kind = "conllu" if kind_of(path) == "conllu" else "columns"
+        columns = getattr(predictor._dataset_reader, "columns", None)
+        self._path = path
+        self._layout = layout_of_file(path, kind, columns)
+        if self._layout.separator == IN_LINE:
+            raise ConfigurationError(
+                f"{path} has a sentence of {'word/tag'!r} on each line, and no columns to write a "
+                f"tag behind: choose an output that ends in .csv, .jsonl or .txt"
+            )
+        self._separator = "\t" if suffix_of(output) == ".tsv" else self._layout.separator
+        labels = predictor._model.vocab.get_token_to_index_vocabulary("labels")
+        spaced = next((label for label in labels if len(label.split()) > 1), None)
+        if self._separator == " " and spaced is not None:
+            raise ConfigurationError(
+                f"{path} has blanks between its columns, and the tag {spaced!r} a blank in it: "
+                "choose an output that ends in .tsv"
+            )
+
+    def lines(self, answers: Iterable[Answered]) -> Iterator[str]:
+        """Yields the lines; if reading or answering ends early, raises the error at the end."""
+        numbered = numbered_lines(self._path)
+        failure: ValueError | None = None
+        try:
+            for found in answers:
+                for number, tag in zip(found.input.lines, _tags(found), strict=True):
+                    for other, line in numbered:
+                        if other == number:
+                            yield f"{self._with(line, tag)}\n"
+                            break
+                        yield f"{self._without(line)}\n"
+        except ValueError as error:
+            failure = error
+        try:
+            for _, line in numbered:
+                yield f"{self._without(line)}\n"
+        except ValueError as error:
+            failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def _without(self, line: str) -> str:
+        """Returns a line that has no token of a sentence."""
+        layout = self._layout
+        if not line.strip():
+            return line
+        if layout.header and line == layout.header:
+            return self._with(line, _NAME)
+        values = layout.values(line)
+        if is_document(line):
+            return self._with(line, "O") if len(values) == len(layout.columns) > 1 else line
+        has_counter = layout.counter is not None and not line.startswith("#")
+        return self._with(line, _NO_TAG) if has_counter else line
+
+    def _with(self, line: str, tag: str) -> str:
+        layout, separator = self._layout, self._separator
+        if separator != layout.separator:
+            return separator.join(_cell(each, separator) for each in [*layout.values(line), tag])
+        if separator == " ":
+            line = line.rstrip()
+            return f"{line}{_TAB if _TAB in line else separator}{tag}"
+        for _ in range(line.count(separator) + 1 - len(layout.columns)):
+            # Empty values at the end of a line are no columns.
+            line = line.removesuffix(separator)
+        return f"{line}{separator}{_cell(tag, separator)}"
+
+
+_TAB = "\t"
+
+
+def _tags(found: Answered) -> Sequence[str]:
+    """Returns the tags of a sentence; of one without an answer, `_` for each token."""
+    if isinstance(found.answer, dict):
+        tags: list[str] = found.answer["tags"]
+        return tags
+    return [_NO_TAG] * len(found.input.lines)
+
+
+def _cell(value: str, separator: str) -> str:
+    if separator == _TAB:
+        return value.replace(_TAB, " ")
+    if separator in value or '"' in value:
+        return '"' + value.replace('"', '""') + '"'
+    return value
