@@ -35,8 +35,8 @@ from tqdm import tqdm
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.harness import parser, report, sentences_of
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.locate import locate_bilm
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
 from elmo_tasks.spacy import ElmoComponent
@@ -76,7 +76,7 @@ def main() -> None:
 def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[str, float], float]:
     """Returns the seconds of each way, and the largest difference between the vectors."""
     # AllenNLP's biLM starts from zeros after its state was reset.
-    bilm = make_bilm(*bilm_files(arguments.bilm), state="reset").eval()
+    bilm = make_bilm(*locate_bilm(arguments.bilm).files, state="reset").eval()
     # Two encoders, so that neither finds tokens in its cache that the other has computed.
     encoder, another = ElmoEncoder(bilm), ElmoEncoder(FrozenBiLm.of(bilm))
     with tempfile.TemporaryDirectory() as folder:

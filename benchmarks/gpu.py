@@ -32,11 +32,11 @@ from benchmarks.made_up import NUM_WORDS, SHIPPED, made_up_text, make_options, w
 from benchmarks.plain_bilm import PlainBiLm
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.locate import locate_bilm
 from elmo_tasks.language_model.prediction import predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
@@ -231,7 +231,7 @@ def frozen(size: str, dtype: str, device: str) -> FrozenBiLm:
     torch.manual_seed(0)
     bilm: BiLm
     if size in SHIPPED:
-        bilm = make_bilm(*bilm_files(size), dtype=dtype, state="reset", cached_tokens=0)
+        bilm = make_bilm(*locate_bilm(size).files, dtype=dtype, state="reset", cached_tokens=0)
     else:
         bilm = make_bilm(make_options(size), requires_grad=True)
     return FrozenBiLm.of(bilm, dtype=dtype).to(device)

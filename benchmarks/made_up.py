@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.elmo.locate import locate_bilm
 
 NUM_WORDS = 50_000
 # The sizes of biLMs that are part of the package.
@@ -21,7 +21,7 @@ FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 def make_options(size: str) -> dict[str, Any]:
     """Returns the options of one of `SHIPPED` or `SIZES`."""
     if size in SHIPPED:
-        return json.loads(Path(bilm_files(size)[0]).read_text(encoding="utf-8"))
+        return json.loads(Path(locate_bilm(size).options).read_text(encoding="utf-8"))
     cell_dim, projection_dim, num_highway = SIZES[size]
     return {
         "lstm": {

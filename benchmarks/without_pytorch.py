@@ -21,9 +21,9 @@ from allennlp.common.util import lazy_groups_of
 
 from benchmarks.harness import Time, alternate, parser, report, sentences_of
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.locate import locate_bilm
 from elmo_tasks.publish.onnx_file import write_onnx
 
 ONNX = "onnxruntime"
@@ -65,7 +65,7 @@ def measure(
     """
     import onnxruntime
 
-    bilm = make_bilm(*bilm_files(name), cached_tokens=0).eval()
+    bilm = make_bilm(*locate_bilm(name).files, cached_tokens=0).eval()
     cached = FrozenBiLm.of(bilm)
     cached.cached_tokens = 50_000
     with tempfile.TemporaryDirectory() as folder:

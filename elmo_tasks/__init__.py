@@ -10,8 +10,6 @@ from __future__ import annotations
 import importlib
 import sys
 
-from elmo_tasks import common
-
 # `typing` is not imported here: these lines run before `elmo-tasks` can catch Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +32,10 @@ def __getattr__(name: str) -> Any:
             "elmo_tasks.language_model.scoring.language_model"
         ).LanguageModel
     if name == "load":
-        common.register()
+        importlib.import_module("elmo_tasks.plugin")
         return importlib.import_module("elmo_tasks.predictors.load").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-
-common.register = lambda: importlib.import_module("elmo_tasks.plugin")
 
 # AllenNLP loads this plugin by importing `elmo_tasks`. Without AllenNLP, nothing is registered.
 if sys.modules.get("allennlp") is not None:

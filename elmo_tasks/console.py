@@ -6,9 +6,13 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import Any
 
-from elmo_tasks import __version__, common
+from elmo_tasks import __version__
 from elmo_tasks.commands.command import (
     COMMANDS,
     GROUPS,
@@ -21,6 +25,8 @@ from elmo_tasks.commands.options import BILMS, MODELS
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.text import did_you_mean
+
+_PLUGIN = "elmo_tasks.plugin"
 
 # A training may need any part of AllenNLP. Other commands defer `HEAVY`, to start twice as fast.
 _TRAINING = ("ablation", "train")
@@ -43,7 +49,10 @@ def _main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
     signal.signal(signal.SIGTERM, _interrupt)
     name, *others = sys.argv[1:] or ["--help"]
-    common.register = _register if name in _TRAINING else _register_quickly
+    if _PLUGIN in sys.modules:
+        _make_quiet()
+    else:
+        sys.meta_path.insert(0, _PluginFinder(() if name in _TRAINING else HEAVY))
     name = name.removeprefix("elmo-")
     if name in ("-h", "--help"):
         print(_overview())
@@ -99,13 +108,33 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _register() -> None:
-    """Limits AllenNLP's messages on the console, and registers our names with AllenNLP."""
-    require_allennlp()
+def _make_quiet() -> None:
+    """Limits AllenNLP's messages on the console."""
     importlib.import_module("elmo_tasks.in_allennlp.quiet").make_quiet()
-    importlib.import_module("elmo_tasks.plugin")
 
 
-def _register_quickly() -> None:
-    with deferred(*HEAVY):
-        _register()
+class _PluginFinder:
+    """
+    Finds the plugin, wherever it is imported. Its import then makes AllenNLP quiet, and defers the
+    packages.
+    """
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path) if name == _PLUGIN else None
+        if spec is not None:
+            spec.loader = _PluginLoader(spec.loader, self.packages)
+        return spec
+
+
+class _PluginLoader(Loader):
+    def __init__(self, loader: Any, packages: Sequence[str]) -> None:
+        self.loader, self.packages = loader, packages
+
+    def exec_module(self, module: ModuleType) -> None:
+        require_allennlp()
+        with deferred(*self.packages):
+            _make_quiet()
+            self.loader.exec_module(module)

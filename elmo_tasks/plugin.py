@@ -16,6 +16,7 @@ require_allennlp()
 
 from allennlp.commands.subcommand import Subcommand  # noqa: E402
 
+from elmo_tasks.archives.elmo_of_model import elmo_of_model as elmo_of_model  # noqa: E402
 from elmo_tasks.commands.command import IN_ALLENNLP, add_command, load  # noqa: E402
 from elmo_tasks.in_allennlp import compat  # noqa: E402, F401
 

@@ -71,9 +71,9 @@ def models_say_how_to_get_them() -> None:
 
 def models_are_there() -> None:
     from elmo_tasks import ElmoEncoder
-    from elmo_tasks.bilm.files.known_bilms import bilm_files
+    from elmo_tasks.elmo.locate import locate_bilm
 
-    assert "elmo_tasks_models" in bilm_files("base")[0]
+    assert "elmo_tasks_models" in str(locate_bilm("base").options)
     assert ElmoEncoder.from_pretrained()(SENTENCES)["elmo"].isfinite().all()
 
 
@@ -93,9 +93,9 @@ def trained_models() -> None:
 
 
 def command_check() -> None:
-    from elmo_tasks.bilm.files.known_bilms import bilm_files
+    from elmo_tasks.elmo.locate import locate_bilm
 
-    assert "Sound." in elmo_tasks("check", *bilm_files("mini"))
+    assert "Sound." in elmo_tasks("check", *map(str, locate_bilm("mini").files))
 
 
 def plugin_says_what_is_missing() -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE, bilm_files, local_weights
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.file_names import OPTIONS_FILE, SOFTMAX_FILE, WEIGHTS_FILE
+from elmo_tasks.elmo.locate import locate_bilm
 from elmo_tasks.kernels.blocked_product import scaled
-from elmo_tasks.language_model.softmax import SOFTMAX_FILE, Softmax, read_softmax, write_softmax
+from elmo_tasks.language_model.softmax import Softmax, read_softmax, write_softmax
 
 
 def mean_of_bilms(first: str, second: str, folder: Path, share: float = 0.5) -> None:
@@ -23,14 +24,14 @@ def mean_of_bilms(first: str, second: str, folder: Path, share: float = 0.5) -> 
     Writes `(1 - share) * first + share * second` to a folder, in float16. Raises
     `ConfigurationError` if the biLMs differ in their sizes.
     """
-    bilms = [make_bilm(*bilm_files(name), state="reset") for name in (first, second)]
+    found = [locate_bilm(name) for name in (first, second)]
+    bilms = [make_bilm(*each.files, state="reset") for each in found]
     if bilms[0].raw_options != bilms[1].raw_options:
         raise ConfigurationError(f"{first} and {second} have different options")
-    places = [Path(local_weights(name)).parent for name in (first, second)]
     softmaxes = [
-        read_softmax(place, bilm)
-        for place, bilm in zip(places, bilms, strict=True)
-        if (place / SOFTMAX_FILE).exists()
+        read_softmax(each.options.parent, bilm)
+        for each, bilm in zip(found, bilms, strict=True)
+        if each.beside(SOFTMAX_FILE) is not None
     ]
     start, end = (bilm.state_dict() for bilm in bilms)
     bilms[0].load_state_dict({name: torch.lerp(start[name], end[name], share) for name in start})

@@ -87,13 +87,14 @@ def test_the_wheels_have_every_file_of_the_package_and_every_config(installed: P
 
 def test_names_are_those_of_the_second_distribution_or_say_how_to_get_it(installed: Path) -> None:
     script = """
-from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.elmo.locate import locate_bilm
 from elmo_tasks.archives.known_models import KNOWN_MODELS, model_path
-print(*(path.split("site/")[1] for path in (*bilm_files("mini"), *bilm_files("base"))))
+files = (*locate_bilm("mini").files, *locate_bilm("base").files)
+print(*(str(path).split("site/")[1] for path in files))
 print(*KNOWN_MODELS, model_path("snli").split("site/")[1])
 """
     missing = """
-for find, name in ((bilm_files, "base"), (model_path, "ner")):
+for find, name in ((locate_bilm, "base"), (model_path, "ner")):
     try:
         find(name)
     except ValueError as error:

@@ -25,7 +25,7 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.harness import Kept, mean_cell, parser, report
 from benchmarks.own_text.data import TASKS, Example, draw, score
 from benchmarks.own_text.systems import Train, systems
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
+from elmo_tasks.elmo.locate import DEFAULT_BILM
 
 # Sizes up to this one have several draws.
 _SMALL = 1000

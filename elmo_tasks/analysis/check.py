@@ -4,7 +4,6 @@ from typing import NamedTuple
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.layout import datasets
 from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
 from elmo_tasks.bilm.files.weights import open_weights
 from elmo_tasks.bilm.formats import format_of, read_options
@@ -81,10 +80,9 @@ def _describe(options: BiLmOptions) -> dict[str, str]:
 def _describe_weights(weight_file: str | os.PathLike, options: BiLmOptions) -> str:
     if not format_of(options).in_hdf5:
         return str(weight_file)
-    with open_weights(weight_file) as file:
-        found = {str(file[each.name].dtype) for each in datasets(options) if each.name in file}
-        size = os.path.getsize(file.filename) / 1e6
-    return f"{weight_file}: {size:.1f} MB, {' and '.join(sorted(found))}"
+    size = os.path.getsize(weight_file) / 1e6
+    with open_weights(weight_file, options) as weights:
+        return f"{weight_file}: {size:.1f} MB, {' and '.join(sorted(weights.dtypes()))}"
 
 
 def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:

@@ -4,8 +4,9 @@ from typing import Any
 import torch
 
 from elmo_tasks.analysis.tables import layer_name, table
+from elmo_tasks.archives.elmo_of_model import load_model
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.opening import find_mixes, load_model
+from elmo_tasks.elmo.opening import find_mixes
 
 
 def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:

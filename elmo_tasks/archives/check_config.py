@@ -20,8 +20,8 @@ from allennlp.data.tokenizers import SpacyTokenizer
 from allennlp.evaluation import Evaluator
 from allennlp.models import Model
 
-from elmo_tasks.bilm.files.known_bilms import is_name
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.locate import is_name
 
 # Modules of AllenNLP whose classes neither read nor fetch nor run anything when they are made from
 # a config. Dataset readers among them read only the file that the user gives.

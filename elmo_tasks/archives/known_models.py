@@ -5,18 +5,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, TENSORFLOW_HUB, has_bilm, is_zip
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import hub_folder, is_hub_name
-from elmo_tasks.common.package_data import check_is_installed, pretrained_files
+from elmo_tasks.common.file_names import CONFIG_FILE
+from elmo_tasks.common.package_data import check_is_installed
 from elmo_tasks.common.text import listed, nearest_or_all
-
-_CONFIG = "config.json"
-
-# The folders of our own trained models, by their names.
-KNOWN_MODELS = {
-    name: os.path.dirname(path) for name, path in pretrained_files(f"models/*/{_CONFIG}").items()
-}
+from elmo_tasks.elmo.locate import KNOWN_BILMS, KNOWN_MODELS
 
 # The training data that are not free, by model. Their terms also hold for the model.
 _TERMS = {
@@ -43,7 +37,7 @@ def model_path(name: str | os.PathLike) -> str:
 
 
 def _model_path(name: str) -> str:
-    if os.path.isfile(name) or _has(name, _CONFIG):
+    if os.path.isfile(name) or os.path.isfile(os.path.join(name, CONFIG_FILE)):
         return name
     if name in KNOWN_MODELS:
         return KNOWN_MODELS[name]
@@ -60,22 +54,6 @@ def _model_path(name: str) -> str:
             f"{nearest_or_all(name, sorted(KNOWN_MODELS))}"
         )
     return name
-
-
-def is_model(name: str | os.PathLike) -> bool:
-    """
-    Returns whether a name, path, address or repository stands for a trained model; `False` for the
-    folder of a language model's training, which counts as a biLM.
-    """
-    name = os.path.expanduser(os.fspath(name))
-    if name in KNOWN_BILMS:
-        return False
-    if os.path.isdir(name) or is_hub_name(name):
-        folder = name if os.path.isdir(name) else hub_folder(name)
-        return _has(folder, _CONFIG) and not has_bilm(folder)
-    if os.path.isfile(name) or any(mark in name for mark in "./"):
-        return not (name.endswith(".hdf5") or is_zip(name) or TENSORFLOW_HUB in name)
-    return name in KNOWN_MODELS
 
 
 def name_archives(arguments: Sequence[str]) -> dict[str, str]:
@@ -119,7 +97,3 @@ def _say_terms(path: str) -> None:
         with contextlib.suppress(OSError):
             said.parent.mkdir(parents=True, exist_ok=True)
             said.touch()
-
-
-def _has(folder: str, file: str) -> bool:
-    return os.path.isfile(os.path.join(folder, file))

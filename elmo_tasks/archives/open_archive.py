@@ -18,9 +18,10 @@ from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from elmo_tasks.archives.check_config import NotAllowed, check_config
 from elmo_tasks.archives.known_models import model_path
-from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published
+from elmo_tasks.archives.published_weights import read_published
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_folder, local_path
+from elmo_tasks.common.file_names import PUBLISHED_WEIGHTS
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked

@@ -4,16 +4,13 @@ import os
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.tensors import hash_bytes, hash_tensors
 from elmo_tasks.common.text import parse_json
+from elmo_tasks.elmo.locate import is_name, locate_bilm
 
 StateDict = dict[str, torch.Tensor]
-
-# The name of the file of weights in the folder of a published model.
-PUBLISHED_WEIGHTS = "weights.safetensors"
 
 # The metadata of the file has the biLMs and a hash of the content under this key.
 _METADATA = "elmo_tasks"
@@ -23,7 +20,7 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
     """
     Writes the weights of a model in float16. In place of the weights of a biLM in `bilms`, writes
     the biLM's name and a hash of these weights. A key of `bilms` is a name in the model, such as
-    `text_embedder.bilm`, and its value a name that `bilm_files` knows. Raises `ConfigurationError`
+    `text_embedder.bilm`, and its value a name that `locate_bilm` knows. Raises `ConfigurationError`
     if a number is too large for float16.
     """
     from safetensors.torch import save
@@ -112,7 +109,7 @@ def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
 
 def _named_weights(name: str) -> StateDict:
     # `reset` avoids computing a start state, which is not a weight.
-    return make_bilm(*bilm_files(name), state="reset").weights()
+    return make_bilm(*locate_bilm(name).files, state="reset").weights()
 
 
 def _halved(name: str, tensor: torch.Tensor) -> torch.Tensor:

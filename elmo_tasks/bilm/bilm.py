@@ -3,28 +3,25 @@ import json
 import os
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 import torch
 from torch.nn.functional import pad
 
 from elmo_tasks.bilm.bidirectional_lstm import TokenVectors, bidirectional_layers
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.files.known_bilms import MIX_FILE, OPTIONS_FILE, OTHER_FILES, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.weights import write_weights
-from elmo_tasks.bilm.formats import format_of
+from elmo_tasks.bilm.formats import TokenLayer, format_of
 from elmo_tasks.bilm.lexicon import WordTable, write_vocabulary
 from elmo_tasks.bilm.projected_lstm import LstmStack
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
 from elmo_tasks.common.characters import fitted_char_ids, word_char_ids
 from elmo_tasks.common.errors import ConfigurationError, check_choice
+from elmo_tasks.common.file_names import MIX_FILE, OPTIONS_FILE, OTHER_FILES, WEIGHTS_FILE
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.kernels.threads import for_each, two_at_once
-
-if TYPE_CHECKING:
-    from elmo_tasks.bilm.many_langs import ManyLangsTokens
 
 
 class BiLmOutput(NamedTuple):
@@ -49,7 +46,7 @@ class BiLm(torch.nn.Module):
 
     # Parameters
 
-    options: The content of an `options.json` in bilm-tf's format.
+    options: The content of an `options.json` in bilm-tf's format, or what was read from it.
     state: The state that the LSTMs start from: `reset`, `snapshot` or `carry` (see `state.py`).
     dropout (default `0.0`): Dropout on the input of every LSTM layer.
 
@@ -62,11 +59,14 @@ class BiLm(torch.nn.Module):
     char_cnn: CharCnn
     word_table: WordTable
 
-    def __init__(self, options: dict[str, Any], state: str, dropout: float = 0.0) -> None:
+    def __init__(
+        self, options: Union[dict[str, Any], BiLmOptions], state: str, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         check_choice("state", state, STATES)
-        self._raw_options = copy.deepcopy(options)
-        self.options = BiLmOptions.from_dict(self._raw_options)
+        self.options = (
+            options if isinstance(options, BiLmOptions) else BiLmOptions.from_dict(options)
+        )
         self.state_name = state
         self.format = format_of(self.options)
         self.add_module(self.format.key, self.format.token_layer(self.options))
@@ -97,7 +97,7 @@ class BiLm(torch.nn.Module):
                     f"{folder} has {other}, another biLM, which would be read in place of what is "
                     "written: choose another folder"
                 )
-        options = exported(self._raw_options, self.options, self.state_name)
+        options = exported(self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
             # The options appear at the end of this block.
@@ -109,7 +109,7 @@ class BiLm(torch.nn.Module):
     @property
     def raw_options(self) -> dict[str, Any]:
         """A copy of the options that this biLM was made with."""
-        return copy.deepcopy(self._raw_options)
+        return copy.deepcopy(self.options.raw)
 
     @property
     def num_layers(self) -> int:
@@ -125,7 +125,7 @@ class BiLm(torch.nn.Module):
         return self.token_layer.embedding
 
     @property
-    def token_layer(self) -> "CharCnn | WordTable | ManyLangsTokens":
+    def token_layer(self) -> TokenLayer:
         """Computes x^LM of tokens from their char ids."""
         return getattr(self, self.format.key)
 

@@ -2,19 +2,38 @@
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.files.known_bilms import is_many_langs
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.files.weights import read_weights
-from elmo_tasks.bilm.lexicon import WordTable, read_vocabulary
+from elmo_tasks.bilm.files.weights import open_weights
+from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.file_names import OTHER_FILES
 from elmo_tasks.common.text import parse_json
+
+
+class TokenLayer(Protocol):
+    """Computes x^LM of tokens."""
+
+    @property
+    def embedding(self) -> torch.Tensor:
+        """A tensor with the device and dtype of the layer's vectors."""
+
+    def __call__(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Returns x^LM of shape (tokens, projection_dim) for char ids of shape (tokens, 50)."""
+
+
+class OpenedWeights(Protocol):
+    """Weights that fit the options of a biLM."""
+
+    def fill(self, state: dict[str, torch.Tensor], token_layer: Any) -> None:
+        """Fills the tensors of a biLM's state dict, and its token layer with words."""
 
 
 class Format(NamedTuple):
@@ -23,53 +42,49 @@ class Format(NamedTuple):
 
     name: The name in messages, which say "a biLM of ...".
     key: The name of the token layer in a `BiLm`, with which the keys of its weights begin.
-    token_layer: Makes the module that computes x^LM of char ids.
-    read: Reads a file of weights into a state dict, and the file's words into the token layer.
-    in_hdf5: Whether the weights are a `weights.hdf5`, which alone can be checked and written.
+    token_layer: Makes the module that is a `TokenLayer`.
+    open: Opens the path of weights, and checks them before a biLM takes memory for the options.
+    in_hdf5: Whether the weights are a `weights.hdf5`, which alone can be written.
     """
 
     name: str
     key: str
     token_layer: Callable[[BiLmOptions], torch.nn.Module]
-    read: Callable[[str, BiLmOptions, dict[str, torch.Tensor], Any], None]
+    open: Callable[[str, BiLmOptions], AbstractContextManager[OpenedWeights]]
     in_hdf5: bool = True
 
 
-def _read_hdf5(file: str, options: BiLmOptions, state: dict[str, Any], token_layer: Any) -> None:
-    read_weights(file, options, state)
-    if options.num_words:
-        token_layer.lexicon.set_words(read_vocabulary(file, options.num_words))
-
-
-_CHARACTERS = Format("characters", "char_cnn", CharCnn, _read_hdf5)
-_WORDS = Format("words", "word_table", WordTable, _read_hdf5)
+_CHARACTERS = Format("characters", "char_cnn", CharCnn, open_weights)
+_WORDS = Format("words", "word_table", WordTable, open_weights)
 
 
 def format_of(options: BiLmOptions) -> Format:
     if options.word_dim:
         # Imported here, since few biLMs are of this kind.
-        from elmo_tasks.bilm.many_langs import ManyLangsTokens, read_many_langs
+        from elmo_tasks.bilm.many_langs import ManyLangsTokens, open_many_langs
 
-        return Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, read_many_langs, False)
+        return Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, open_many_langs, False)
     return _WORDS if options.num_words else _CHARACTERS
 
 
-def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
-    """Reads the options of a biLM of any format from a path or an address."""
+def read_options(path: str | os.PathLike) -> dict[str, Any]:
+    """Reads the options of a biLM of any format."""
     try:
-        options = parse_json(Path(local_path(options_file)).read_bytes())
+        check_regular(path)
+        options = parse_json(Path(path).read_bytes())
     except FileNotFoundError as error:
-        raise ConfigurationError(f"there is no file of options {options_file}") from error
+        raise ConfigurationError(f"there is no file of options {path}") from error
     except OSError as error:
-        raise ConfigurationError(f"{options_file} cannot be read: {error}") from error
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
     except ConfigurationError:
         raise
     except ValueError as error:
-        raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
+        raise ConfigurationError(f"{path} is not JSON: {error}") from error
     if not isinstance(options, dict):
-        raise ConfigurationError(f"{options_file} is not a JSON object, but {options!r:.40}")
-    folder = Path(options_file).parent
-    if "config_path" in options or ("lstm" not in options and is_many_langs(folder)):
+        raise ConfigurationError(f"{path} is not a JSON object, but {options!r:.40}")
+    folder = Path(path).parent
+    is_many_langs = any((folder / weights).is_file() for _, weights in OTHER_FILES)
+    if "config_path" in options or ("lstm" not in options and is_many_langs):
         from elmo_tasks.bilm.many_langs import many_langs_options
 
         return many_langs_options(options, folder)

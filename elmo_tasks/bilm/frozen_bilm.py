@@ -9,6 +9,7 @@ import torch
 
 from elmo_tasks.bilm.bilm import BiLm, BiLmOutput
 from elmo_tasks.bilm.char_cnn import CharCnn
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.errors import ConfigurationError, check_choice
@@ -82,7 +83,7 @@ class FrozenBiLm(BiLm):
 
     def __init__(
         self,
-        options: dict[str, Any],
+        options: dict[str, Any] | BiLmOptions,
         state: str,
         dtype: str = "float32",
         cached_tokens: int = 50_000,
@@ -116,7 +117,7 @@ class FrozenBiLm(BiLm):
             settings |= {"dtype": bilm.asked_dtype, "cached_tokens": bilm.cached_tokens}
         if dtype is not None:
             settings["dtype"] = dtype
-        frozen = cls(bilm.raw_options, "snapshot" if carries else bilm.state_name, **settings)
+        frozen = cls(bilm.options, "snapshot" if carries else bilm.state_name, **settings)
         frozen.to(bilm.like).load_state_dict({**frozen.state_dict(), **bilm.state_dict()})
         frozen.has_weights = not isinstance(bilm, FrozenBiLm) or bilm.has_weights
         if carries:

@@ -6,18 +6,16 @@ from typing import Any
 import torch
 from torch.nn.functional import embedding
 
-from elmo_tasks.bilm.files.known_bilms import is_zip, local_weights
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.common.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.file_names import VOCABULARY_FILE
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 # The word that stands for all words outside a vocabulary.
 UNKNOWN_WORD = "<UNK>"
-
-VOCABULARY_FILE = "vocab.txt"
 
 # A line in some vocabularies that is no word. bilm-tf leaves it out.
 _NO_WORD = "!!!MAXTERMID"
@@ -114,23 +112,19 @@ def _forget_rows(lexicon: Lexicon, _: Any) -> None:
     lexicon._rows = None
 
 
-def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
+def read_vocabulary(weights: str | os.PathLike, num_words: int) -> list[str]:
     """
     Reads the vocabulary of a biLM of words, as bilm-tf does: the file `vocab.txt` beside the
     weights, with a word on each line. Raises `ConfigurationError` if the file is missing, is not
     UTF-8 or has a wrong number of words.
     """
-    name = os.fspath(weight_file)
-    if "://" in name and not is_zip(name):
-        beside = f"{name.rpartition('/')[0]}/{VOCABULARY_FILE}"
-    else:
-        beside = str(Path(local_weights(name)).with_name(VOCABULARY_FILE))
+    beside = Path(weights).with_name(VOCABULARY_FILE)
     try:
-        file = Path(local_path(beside))
-        lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
+        check_regular(beside)
+        lines = beside.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"a biLM of words needs {VOCABULARY_FILE} beside {weight_file}: {error}"
+            f"a biLM of words needs {VOCABULARY_FILE} beside {weights}: {error}"
         ) from error
     words = [word for line in lines if (word := line.strip()) != _NO_WORD]
     if len(words) != num_words:

@@ -1,10 +1,10 @@
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Union
 
 from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.files.weights import check_layout
-from elmo_tasks.bilm.formats import format_of, read_options
+from elmo_tasks.bilm.formats import OpenedWeights, format_of, read_options
 from elmo_tasks.bilm.frozen_bilm import FrozenBiLm, Store
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -25,11 +25,10 @@ def make_bilm(
 
     # Parameters
 
-    options: The content of an `options.json` in bilm-tf's format, or its path or address.
-    pretrained_file: Weights: a name such as `small` or `base`, the path or address of a
-        `weights.hdf5`, or a folder, zip file or hub repository that has this file (see `locate`). A
-        biLM of words needs its `vocab.txt` beside the weights. AllenNLP removes this key from an
-        archived config, and takes the weights from the archive.
+    options: The content of an `options.json` in bilm-tf's format, or its path.
+    pretrained_file: The path of the weights (`bilm_from_config` takes a name, too). A biLM of words
+        needs its `vocab.txt` beside the weights. AllenNLP removes this key from an archived config,
+        and takes the weights from the archive.
     state: As for `BiLm`. By default the state that the options name. If they name no state, it is
         `reset` with `requires_grad`, and `snapshot` without.
     requires_grad (default `False`): Whether the biLM is trained too.
@@ -61,18 +60,18 @@ def make_bilm(
         raise ConfigurationError(
             "dropout needs a biLM that trains: set requires_grad, or leave dropout out"
         )
-    if pretrained_file is not None and format_of(parsed).in_hdf5:
-        # The file is checked before the biLM takes memory for the sizes in the options.
-        check_layout(str(pretrained_file), parsed)
-    bilm = (
-        BiLm(options, state, dropout)
-        if requires_grad
-        else FrozenBiLm(options, state, dtype, cached_tokens, store)
-    )
+    opened: AbstractContextManager[OpenedWeights | None] = nullcontext()
     if pretrained_file is not None:
-        # The tensors are filled in place, so that a large file is in memory only once.
-        bilm.format.read(str(pretrained_file), parsed, bilm.state_dict(), bilm.token_layer)
-        if isinstance(bilm, FrozenBiLm):
-            bilm.has_weights = True
-        bilm.take_snapshot()
+        opened = format_of(parsed).open(str(pretrained_file), parsed)
+    with opened as weights:
+        bilm = (
+            BiLm(parsed, state, dropout)
+            if requires_grad
+            else FrozenBiLm(parsed, state, dtype, cached_tokens, store)
+        )
+        if weights is not None:
+            weights.fill(bilm.state_dict(), bilm.token_layer)
+            if isinstance(bilm, FrozenBiLm):
+                bilm.has_weights = True
+            bilm.take_snapshot()
     return bilm

@@ -6,14 +6,14 @@ with `config.json`, `char.dic`, `word.dic`, `encoder.pkl` and `token_embedder.pk
 import logging
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn.functional import embedding, linear
 
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lexicon import UNKNOWN_WORD, Lexicon, words_of
 from elmo_tasks.common.errors import ConfigurationError
@@ -161,21 +161,34 @@ def read_dictionary(path: Path) -> list[str]:
     return [entries[number] for number in range(len(entries))]
 
 
-def read_many_langs(
-    weight_file: str,
+class ManyLangsWeights(NamedTuple):
+    """The weights in a folder of ELMoForManyLangs, which are pickles of tensors alone."""
+
+    folder: Path
+    options: BiLmOptions
+
+    def fill(self, state: dict[str, torch.Tensor], token_layer: ManyLangsTokens) -> None:
+        """
+        Fills a `BiLm`'s state dict in place, and sets the words and characters of its token layer.
+
+        # Raises
+
+        `ConfigurationError`: A file is missing, damaged or does not fit the options.
+        """
+        _fill(self.folder, self.options, state, token_layer)
+
+
+def open_many_langs(path: str, options: BiLmOptions) -> AbstractContextManager[ManyLangsWeights]:
+    """Returns the weights in the folder of the file at `path`."""
+    return nullcontext(ManyLangsWeights(Path(path).parent, options))
+
+
+def _fill(
+    folder: Path,
     options: BiLmOptions,
     state: dict[str, torch.Tensor],
     token_layer: ManyLangsTokens,
 ) -> None:
-    """
-    Fills a `BiLm`'s state dict in place from the folder of `weight_file`, and sets the words and
-    characters of its token layer.
-
-    # Raises
-
-    `ConfigurationError`: A file is missing, damaged or does not fit the options.
-    """
-    folder = Path(local_weights(weight_file)).parent
     tokens = read_tensors(folder / "token_embedder.pkl")
     encoder = read_tensors(folder / "encoder.pkl")
     characters = read_dictionary(folder / "char.dic")

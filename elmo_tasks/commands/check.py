@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.check import check
-    from elmo_tasks.bilm.files.known_bilms import bilm_files
+    from elmo_tasks.elmo.locate import locate_bilm
 
-    files = (args.options, args.weights) if args.weights else bilm_files(args.options)
-    report = check(*files)
+    located = locate_bilm((args.options, args.weights) if args.weights else args.options)
+    report = check(located.options, located.weights)
     print(report)
     sys.exit(1 if report.problems else 0)

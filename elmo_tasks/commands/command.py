@@ -19,7 +19,6 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from elmo_tasks import common
 from elmo_tasks.common.text import printable
 
 # The commands under the headings of the help.
@@ -85,7 +84,7 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
     with one_line_errors(args.parser.prog, args.debug, getattr(command, "GOES_ON", "")):
         name = command.__name__.rpartition(".")[2]
         if args.include_package or name not in _WITHOUT_ALLENNLP:
-            common.register()
+            import elmo_tasks.plugin  # noqa: F401  registers every name
         if args.include_package:
             from allennlp.common.util import import_module_and_submodules
 

@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elmo_tasks import common
 from elmo_tasks.commands.options import add_shared
 from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.package_data import config_folder
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
 
     config, found = args.file, None
     if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
-        common.register()
+        import elmo_tasks.plugin  # noqa: F401  registers every name
         from elmo_tasks.own_data.inspect_data import inspect_data
 
         config, found = inspect_data(args)

@@ -126,7 +126,7 @@ def device_of(args: argparse.Namespace) -> "torch.device":
 
 def open_from_args(args: argparse.Namespace) -> "Opened":
     """Opens the biLM that the options name."""
-    from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
+    from elmo_tasks.elmo.locate import DEFAULT_BILM
     from elmo_tasks.elmo.opening import open_elmo
 
     name: Any = args.bilm or DEFAULT_BILM

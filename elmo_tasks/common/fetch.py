@@ -11,20 +11,20 @@ from pathlib import Path
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.file_names import DATA_SUFFIXES, FETCHED_FILES
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 # The files of a repository that are fetched: those of a biLM or a published model, never code.
-_DATA_FILE = re.compile(
-    r"(options|mix|config)\.json|weights\.(hdf5|safetensors)|softmax\.safetensors|"
-    r"softmax_words\.txt|vocab\.txt|vocabulary/[\w-]+\.txt"
-)
+_DATA_FILE = re.compile(rf"{'|'.join(map(re.escape, FETCHED_FILES))}|vocabulary/[\w-]+\.txt")
 
 # The name of a repository. No part of it begins with a dot, so no name leads out of the cache.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@\w[\w.-]*(/\w[\w.-]*)*)?")
 
 # With one of these suffixes, `a/b` is the path of a file, not the name of a repository.
-_FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt|xz|zip)$")
+_FILE = re.compile(
+    rf"(\.(csv|gz|h5|json|jsonl|jsonnet|tsv|txt|xz|zip)|{'|'.join(map(re.escape, DATA_SUFFIXES))})$"
+)
 
 # The maximum size of a repository's data files: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9

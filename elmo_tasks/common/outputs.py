@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.file_names import DATA_SUFFIXES
 from elmo_tasks.common.files import is_stream
 
 Name = str | os.PathLike
@@ -20,7 +21,7 @@ Name = str | os.PathLike
 _OF_MODEL = re.compile(
     r"(config|meta|metrics|mix|options|_about|_manifest)\.json|model\.tar\.gz|bilm\.libsonnet|"
     r"softmax_words\.txt|vocab\.txt|vocabulary/[^/]+|"
-    r"[^/]+\.(dic|hdf5|onnx|pkl|pb|safetensors|sqlite|th)"
+    rf"[^/]+(\.(onnx|pb|sqlite)|{'|'.join(map(re.escape, DATA_SUFFIXES))})"
 )
 
 # Protocols of fsspec that lead to local files, and second names of protocols.

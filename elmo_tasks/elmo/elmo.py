@@ -5,9 +5,9 @@ import torch
 from torch.nn.functional import pad
 
 from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import check_positive
+from elmo_tasks.elmo.locate import Source, locate_bilm
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentences import Sentence, padded_sentences
 
@@ -48,8 +48,8 @@ class Elmo(torch.nn.Module):
 
         # Parameters
 
-        name: The name of a biLM, a folder with its files, a hub repository (see `bilm_files`), or a
-            pair: the paths or addresses of options and weights in bilm-tf's format.
+        name: The name of a biLM, a folder with its files, a hub repository (see `locate_bilm`), or
+            a pair: the paths or addresses of options and weights in bilm-tf's format.
         requires_grad (default `False`): Whether the biLM is trained too.
         num_mixes, mix: As for the constructor. `mix` may also have `keep_sentence_boundaries`.
 
@@ -57,7 +57,9 @@ class Elmo(torch.nn.Module):
 
         `ConfigurationError`: There is no such biLM, or an argument cannot be used.
         """
-        bilm = make_bilm(*bilm_files(name), requires_grad=requires_grad)
+        located = locate_bilm(name)
+        with located.named():
+            bilm = make_bilm(*located.files, requires_grad=requires_grad)
         return cls(bilm, num_mixes, **mix)
 
     def get_output_dim(self) -> int:

@@ -8,9 +8,10 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, MIX_FILE, Source
 from elmo_tasks.bilm.frozen_bilm import Store
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.file_names import MIX_FILE
+from elmo_tasks.elmo.locate import DEFAULT_BILM, Source
 from elmo_tasks.elmo.mix import ElmoMix, write_mix
 from elmo_tasks.elmo.opening import open_elmo
 from elmo_tasks.elmo.sentence_layers import SentenceLayers

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from elmo_tasks.bilm.bilm import BiLm
-from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.bilm.make_bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
+from elmo_tasks.elmo.locate import locate_bilm, locate_weights
 from elmo_tasks.elmo.store import LayerStore
 
 
@@ -20,7 +20,7 @@ def bilm_from_config(
 
     # Parameters
 
-    bilm: A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
+    bilm: A name, folder or repository (see `locate_bilm`); the arguments of `make_bilm`; or a biLM,
         which is returned as it is. The argument `store` is an object with the arguments of
         `LayerStore`. `options` may be left out if `pretrained_file` is a name, folder or
         repository.
@@ -33,7 +33,7 @@ def bilm_from_config(
     """
     if isinstance(bilm, BiLm):
         return bilm
-    fields = _with_options(bilm)
+    fields = _located(_fields_of(bilm))
     store = fields.pop("store", None)
     if store is not None and not isinstance(store, LayerStore):
         store = from_fields(LayerStore, store)
@@ -47,7 +47,10 @@ def with_options(config: Any) -> Any:
     """Returns a copy of a config, in which each `bilm` that is given by name has its options."""
     config = copy.deepcopy(config)
     for parent in parents_of_bilms(config):
-        parent["bilm"] = _with_options(parent["bilm"])
+        fields = _fields_of(parent["bilm"])
+        if "options" not in fields:
+            fields = {**_located(fields), **fields}
+        parent["bilm"] = fields
     return config
 
 
@@ -63,7 +66,8 @@ def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
         yield from parents_of_bilms(child)
 
 
-def _with_options(bilm: Any) -> dict[str, Any]:
+def _fields_of(bilm: Any) -> dict[str, Any]:
+    """Returns a copy of the arguments of `make_bilm` that a field `bilm` stands for."""
     fields = {"pretrained_file": bilm} if isinstance(bilm, str) else bilm
     if not isinstance(fields, Mapping):
         raise ConfigurationError(
@@ -73,7 +77,16 @@ def _with_options(bilm: Any) -> dict[str, Any]:
     options = fields.get("options", {})
     if not isinstance(options, Mapping):
         raise ConfigurationError(f"options of bilm must be an object, not {options!r:.80}")
+    return dict(fields)
+
+
+def _located(fields: dict[str, Any]) -> dict[str, Any]:
+    """Returns arguments of `make_bilm` with the options in full, and the path of the weights."""
     file = fields.get("pretrained_file")
-    if "options" in fields or not isinstance(file, str):
-        return dict(fields)
-    return {"options": read_options(bilm_files(file)[0]), **fields}
+    if not isinstance(file, str):
+        return fields
+    if "options" in fields:
+        return {**fields, "pretrained_file": locate_weights(file, fields["options"])}
+    located = locate_bilm(file)
+    options = read_options(located.options)
+    return {**fields, "options": options, "pretrained_file": located.weights}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow
 import ray
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import check_choice
 from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.locate import DEFAULT_BILM
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.elmo.sentences import Tokenizer, sentences_of

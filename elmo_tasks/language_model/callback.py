@@ -7,9 +7,9 @@ import torch
 from allennlp.data import Vocabulary
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
-from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
+from elmo_tasks.elmo.locate import locate_bilm
 from elmo_tasks.kernels.blocked_product import scaled
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.heldout import say_what_is_read_twice
@@ -124,7 +124,7 @@ class SoftmaxStart(TrainerCallback):
         if trainer._start_after_epochs_completed or trainer._start_after_batches_in_epoch_completed:
             return
         model = trainer.model
-        packed = read_softmax(Path(local_weights(self.bilm)).parent, model.bilm)
+        packed = read_softmax(locate_bilm(self.bilm).options.parent, model.bilm)
         num_known = begin_as(model.softmax, packed, model.vocab)
         logger.info(
             "%d of the %d words of the softmax begin as in the softmax of %s.",

@@ -8,6 +8,7 @@ import torch
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.file_names import SOFTMAX_FILE, WORDS_FILE
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.tensors import hash_bytes, hash_tensors
 from elmo_tasks.common.text import parse_json
@@ -18,9 +19,6 @@ UNKNOWN_CLASS = 0
 
 # In 8 bits, the numbers of a weight are from -127 to 127.
 _LARGEST = 127
-
-# The files of a softmax, beside the options and weights of its biLM.
-SOFTMAX_FILE, WORDS_FILE = "softmax.safetensors", "softmax_words.txt"
 
 # The key of the hashes in the metadata of `SOFTMAX_FILE`.
 _METADATA = "elmo_tasks"

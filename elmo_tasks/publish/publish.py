@@ -11,19 +11,19 @@ from allennlp.models import Model
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.archives.published_weights import (
-    PUBLISHED_WEIGHTS,
     hash_of_weights,
     write_published,
 )
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE, bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.fetch import is_data_file
+from elmo_tasks.common.file_names import OPTIONS_FILE, PUBLISHED_WEIGHTS, SOFTMAX_FILE, WEIGHTS_FILE
 from elmo_tasks.common.outputs import is_model_file
 from elmo_tasks.elmo.from_config import parents_of_bilms
+from elmo_tasks.elmo.locate import is_name, locate_bilm
 from elmo_tasks.elmo.opening import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
-from elmo_tasks.language_model.softmax import SOFTMAX_FILE, write_softmax
+from elmo_tasks.language_model.softmax import write_softmax
 from elmo_tasks.predictors.language_model import softmax_of
 
 # The number of words in the softmax of a published language model.
@@ -77,7 +77,7 @@ def publish(
     # Parameters
 
     archive_file: The model (see `model_path`).
-    bilm: The name under which others can get the biLM (see `bilm_files`), by default the name in
+    bilm: The name under which others can get the biLM (see `locate_bilm`), by default the name in
         the config of the model. The weights of a biLM without a name are written.
     max_words: The number of words to keep: those of the training text, the most frequent first,
         then the most frequent ones of a file of vectors. The others count as unknown. By default,
@@ -175,7 +175,7 @@ def _named_bilms(
     files = [each if isinstance(each, str) else each.get("pretrained_file") for each in bilms]
     names = {name} if name is not None else {file for file in files if file and is_name(file)}
     known = {
-        hash_of_weights(make_bilm(*bilm_files(each), state="reset").weights()): each
+        hash_of_weights(make_bilm(*locate_bilm(each).files, state="reset").weights()): each
         for each in sorted(names)
     }
     if name is not None and not known.keys() & set(prints.values()):

@@ -7,9 +7,8 @@ import numpy
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.elmo.opening import last_written
+from elmo_tasks.elmo.locate import DEFAULT_BILM, last_written
 from elmo_tasks.elmo.sentences import checked_list, tokens_of
 from elmo_tasks.sklearn.words import words_of
 

@@ -8,8 +8,8 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.locate import DEFAULT_BILM
 from elmo_tasks.spacy.pipes import BatchedPipe, of_docs
 
 _Text = Union[Doc, Span, Token]

@@ -15,7 +15,6 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from elmo_tasks import common
 from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_folder, local_path
@@ -186,9 +185,9 @@ class ModelPipe(BatchedPipe):
 
     def _open(self) -> Any:
         if self._predictor is None:
-            common.register()
             from allennlp.predictors import Predictor
 
+            import elmo_tasks.plugin  # noqa: F401  registers every name
             from elmo_tasks.archives.open_archive import open_archive
 
             with tempfile.TemporaryDirectory() as folder:

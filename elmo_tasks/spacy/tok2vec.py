@@ -15,8 +15,8 @@ from thinc.api import (
 from thinc.shims import Shim
 from thinc.types import Floats2d, Floats3d
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.locate import DEFAULT_BILM
 from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.spacy.elmo import encoder_from_bytes, encoder_to_bytes
 from elmo_tasks.spacy.pipes import of_docs, threads_of_this_process

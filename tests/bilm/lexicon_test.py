@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from elmo_tasks.analysis.check import check
+from elmo_tasks.archives.elmo_of_model import load_bilm
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common import fetch
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.elmo.opening import load_bilm
 from tests.helpers.archives import sst
 from tests.helpers.reference_bilm import Array, ReferenceBiLm, make_options, random_weights
 

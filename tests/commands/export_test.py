@@ -9,8 +9,8 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.analysis.check import check
+from elmo_tasks.archives.elmo_of_model import load_bilm
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.elmo.opening import load_bilm
 from tests.bilm.lexicon_test import write_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.command_line import allennlp, refusal
@@ -89,7 +89,7 @@ def test_weights_too_large_for_16_bits_are_refused(
 ) -> None:
     name, bilm = load_bilm(archive)
     bilm.char_cnn.embedding.data[5, 0] = 1e6
-    monkeypatch.setattr("elmo_tasks.elmo.opening.load_bilm", lambda *_: (name, bilm))
+    monkeypatch.setattr("elmo_tasks.archives.elmo_of_model.load_bilm", lambda *_: (name, bilm))
 
     message = refusal("elmo-export", archive, tmp_path, "--dtype", "float16")
 

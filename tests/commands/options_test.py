@@ -7,7 +7,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from elmo_tasks import console
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
 from elmo_tasks.commands.options import (
     BILMS,
     MODELS,
@@ -19,6 +18,7 @@ from elmo_tasks.commands.options import (
 )
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.package_data import TRAINED
+from elmo_tasks.elmo.locate import DEFAULT_BILM, KNOWN_BILMS
 from elmo_tasks.kernels.frozen_product import DTYPES
 
 

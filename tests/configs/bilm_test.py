@@ -6,7 +6,7 @@ import pytest
 from allennlp.common import Params
 from allennlp.data import DatasetReader
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
+from elmo_tasks.elmo.locate import DEFAULT_BILM, KNOWN_BILMS
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers.configs import BILMS, ROOT, config, evaluate
 

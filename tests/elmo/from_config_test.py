@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.from_config import bilm_from_config, with_options
+from elmo_tasks.elmo.locate import locate_bilm
 from elmo_tasks.elmo.store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -91,7 +91,7 @@ def test_a_bilm_is_given_by_its_name_folder_or_weights(name: str, as_field: bool
 
     bilm = bilm_from_config(fields if as_field else name)
 
-    files = bilm_files("mini") if name == "mini" else FIXTURE_FILES
+    files = locate_bilm("mini").files if name == "mini" else FIXTURE_FILES
     assert bilm.fingerprint() == make_bilm(*files).fingerprint()
     assert (bilm.store is not None) == as_field
 

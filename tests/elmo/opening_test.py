@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 import torch
 
+from elmo_tasks.archives.elmo_of_model import load_bilm
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.elmo.opening import find_bilms, find_mixes, load_bilm
+from elmo_tasks.elmo.opening import find_bilms, find_mixes
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.reference_bilm import FIXTURE_FILES
 

@@ -7,8 +7,8 @@ import torch
 from torch.nn.functional import linear
 
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.locate import KNOWN_BILMS
 from elmo_tasks.kernels import frozen_product
 from elmo_tasks.kernels.frozen_product import FrozenProduct, has_bfloat16, padded_rows, used_dtype
 from tests.helpers.bilm_examples import SENTENCE, ids_of

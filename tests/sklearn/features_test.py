@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm.files.known_bilms import MIX_FILE
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.file_names import MIX_FILE
 from elmo_tasks.elmo.mix import ElmoMix, write_mix
 from elmo_tasks.sklearn import ElmoFeatures
 from tests.helpers.archives import make_archive

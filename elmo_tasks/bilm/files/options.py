@@ -1,4 +1,6 @@
-from typing import Any, NamedTuple
+import copy
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
 
 from elmo_tasks.common.characters import MAX_CHARACTERS, MOST_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
@@ -13,7 +15,8 @@ MAX_PARAMETERS = 10**9
 MAX_WORDS = 10**7
 
 
-class BiLmOptions(NamedTuple):
+@dataclass(frozen=True)
+class BiLmOptions:
     """
     The checked values of an `options.json` in bilm-tf's format (Peters et al. 2018, section 3.2;
     supplement A gives the released sizes).
@@ -32,6 +35,7 @@ class BiLmOptions(NamedTuple):
         that describe characters are 0 or empty.
     word_dim, num_listed: For a biLM of ELMoForManyLangs, the width of its word vectors and the
         number of its characters; otherwise 0.
+    raw: The content of the `options.json`, with the keys that only bilm-tf reads.
     """
 
     filters: tuple[tuple[int, int], ...]
@@ -49,6 +53,7 @@ class BiLmOptions(NamedTuple):
     num_words: int = 0
     word_dim: int = 0
     num_listed: int = 0
+    raw: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def num_filters(self) -> int:
@@ -64,8 +69,11 @@ class BiLmOptions(NamedTuple):
         Returns all options but the state, for a fingerprint. An option that has its default is left
         out, so that the fingerprint stays the same when an option is added to this class.
         """
-        values, defaults = self._replace(state=None)._asdict().items(), self._field_defaults
-        told = (f"{name}={value!r}" for name, value in values if value or name not in defaults)
+        told = []
+        for each in fields(self):
+            value = None if each.name == "state" else getattr(self, each.name)
+            if each.repr and (value or each.default is MISSING):
+                told.append(f"{each.name}={value!r}")
         return f"BiLmOptions({', '.join(told)})"
 
     @classmethod
@@ -75,14 +83,14 @@ class BiLmOptions(NamedTuple):
         settings. Raises `ConfigurationError` with the first key that is missing or wrong.
         """
         of_words = options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None
-        fields = _of_words(options) if of_words else _of_characters(options)
+        of_tokens = _of_words(options) if of_words else _of_characters(options)
         state = options.get("state")
         _check(
             state in (None, *STATES),
             f"state must be one of {', '.join(STATES)}, but is {state!r:.80}",
         )
         parsed = cls(
-            **fields,
+            **of_tokens,
             num_layers=_value(options, "lstm.n_layers", most=MAX_LAYERS),
             cell_dim=_value(options, "lstm.dim"),
             projection_dim=_value(options, "lstm.projection_dim"),
@@ -90,6 +98,7 @@ class BiLmOptions(NamedTuple):
             projection_clip=_clip(options, "lstm.proj_clip"),
             skip_connections=_value(options, "lstm.use_skip_connections", bool, False),
             state=state,
+            raw=copy.deepcopy(options),
         )
         count = num_parameters(parsed)
         _check(
@@ -221,8 +230,9 @@ def num_parameters(options: BiLmOptions) -> int:
     return words + characters + convolutions + highways + (n + 1) * p + lstms
 
 
-def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:
-    """Returns raw options with the state, and the keys that bilm-tf and AllenNLP need."""
+def exported(options: BiLmOptions, state: str) -> dict[str, Any]:
+    """Returns the raw options with the state, and the keys that bilm-tf and AllenNLP need."""
+    raw = options.raw
     lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
     if options.num_words:
         return {**raw, "lstm": lstm, "n_tokens_vocab": options.num_words, "state": state}

@@ -1,16 +1,18 @@
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import h5py
 import numpy
 import torch
 
-from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.layout import Array, datasets
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.lexicon import read_vocabulary
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.files import write_whole
 
 StateDict = dict[str, torch.Tensor]
@@ -22,51 +24,66 @@ HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryErr
 _MAX_ITEMS = 2_000
 
 
-def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: StateDict) -> None:
-    """
-    Fills the tensors of a `BiLm`'s state dict, in place, from anything that `locate` takes.
+class Weights:
+    """A file of weights that fits the options of a biLM. `open_weights` makes it."""
 
-    # Raises
+    def __init__(self, path: str | os.PathLike, file: h5py.File, options: BiLmOptions) -> None:
+        self.path, self._file, self.options = path, file, options
 
-    `ConfigurationError`: The file is missing, is not HDF5, does not fit the options (the message
-        names the dataset and both shapes), or holds a value that is not a finite number.
-    """
-    with open_weights(weight_file) as file:
-        _refuse(_layout_problems(file, options))
+    def fill(self, state: StateDict, token_layer: Any) -> None:
+        """
+        Fills the tensors of a `BiLm`'s state dict, in place, so that a large file is in memory only
+        once, and the words of a table. Raises `ConfigurationError` if the file holds a value that
+        is not a finite number, or the vocabulary beside it does not fit.
+        """
         problems = []
-        for dataset in datasets(options):
-            # A number too large for float32 becomes infinite, and is refused.
-            with numpy.errstate(over="ignore"):
-                array = file[dataset.name][...].astype(numpy.float32)
-            problems += _value_problems(dataset.name, array)
-            converted = numpy.ascontiguousarray(dataset.conversion.convert(array[dataset.rows]))
-            state[dataset.key][dataset.tensor_rows] = torch.from_numpy(converted)
-        _refuse(problems)
+        with _named_errors(self.path):
+            for dataset in datasets(self.options):
+                # A number too large for float32 becomes infinite, and is refused.
+                with numpy.errstate(over="ignore"):
+                    array = self._file[dataset.name][...].astype(numpy.float32)
+                problems += _value_problems(dataset.name, array)
+                converted = numpy.ascontiguousarray(dataset.conversion.convert(array[dataset.rows]))
+                state[dataset.key][dataset.tensor_rows] = torch.from_numpy(converted)
+            _refuse(problems)
+        if self.options.num_words:
+            token_layer.lexicon.set_words(read_vocabulary(self.path, self.options.num_words))
+
+    def dtypes(self) -> set[str]:
+        return {str(self._file[dataset.name].dtype) for dataset in datasets(self.options)}
 
 
 @contextmanager
-def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
+def open_weights(path: str | os.PathLike, options: BiLmOptions) -> Iterator[Weights]:
     """
-    Opens a file of weights. Raises `ConfigurationError` with its name if it cannot be opened, or
-    cannot be read in the `with` block.
+    Opens a file of weights, and checks its layout before a biLM takes memory for the options.
+
+    # Raises
+
+    `ConfigurationError`: The file is missing, is not HDF5, or does not fit the options (the message
+        names the dataset and both shapes).
     """
-    path = local_weights(str(weight_file))
+    if not os.path.exists(path):
+        raise ConfigurationError(f"there is no file of weights {path}")
+    check_regular(path)
+    with ExitStack() as stack:
+        with _named_errors(path):
+            file = stack.enter_context(h5py.File(path, "r"))
+            _refuse(_layout_problems(file, options))
+        yield Weights(path, file, options)
+
+
+@contextmanager
+def _named_errors(path: str | os.PathLike) -> Iterator[None]:
+    """Turns any error of reading a file into a `ConfigurationError` that begins with its path."""
     try:
-        with h5py.File(path, "r") as file:
-            yield file
+        yield
     except ConfigurationError as error:
-        raise ConfigurationError(f"{weight_file}: {error}") from error
+        raise ConfigurationError(f"{path}: {error}") from error
     except HDF5_ERRORS as error:
         raise ConfigurationError(
-            f"{weight_file} cannot be read as HDF5; it may be truncated or another kind of file "
-            f"({error})"
+            f"{path} cannot be read as HDF5; it may be truncated or another kind of file ({error})"
         ) from error
-
-
-def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
-    """Raises `ConfigurationError` if a file does not fit the options (see `_layout_problems`)."""
-    with open_weights(weight_file) as file:
-        _refuse(_layout_problems(file, options))
 
 
 def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:

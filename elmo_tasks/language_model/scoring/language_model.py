@@ -1,17 +1,16 @@
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import torch
 
-from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.file_names import SOFTMAX_FILE
+from elmo_tasks.elmo.locate import DEFAULT_BILM, Located, locate
 from elmo_tasks.elmo.sentences import Sentence, sentences_of, tokens_of
 from elmo_tasks.language_model.scoring.scorer import Engine, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
-from elmo_tasks.language_model.softmax import SOFTMAX_FILE, UNKNOWN_CLASS, Softmax, read_softmax
+from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax, read_softmax
 
 # Words with their probabilities, the most probable first.
 Words = list[tuple[str, float]]
@@ -57,14 +56,14 @@ class LanguageModel:
 
         `ConfigurationError`: There is no such biLM, it has no softmax, or a file is damaged.
         """
-        if not has_softmax(name):
+        located = locate(name)
+        if not _has_softmax(located):
             raise ConfigurationError(
                 f"{name} has no softmax ({SOFTMAX_FILE}), so it cannot tell how likely words are; "
                 "elmo-tasks pack writes one from the archive of a language model's training"
             )
-        options_file, weight_file = bilm_files(name)
-        bilm = make_bilm(options_file, weight_file, dtype=dtype).to(device).eval()
-        return cls(bilm, read_softmax(Path(options_file).parent, bilm))
+        bilm = make_bilm(*located.files, dtype=dtype).to(device).eval()
+        return cls(bilm, read_softmax(located.options.parent, bilm))
 
     def score(self, sentences: Iterable[Sentence]) -> list[Score]:
         """
@@ -152,4 +151,8 @@ class LanguageModel:
 
 def has_softmax(name: str | os.PathLike) -> bool:
     """Returns whether a name is that of a language model: a biLM with its softmax."""
-    return not is_model(name) and Path(bilm_files(name)[0]).with_name(SOFTMAX_FILE).exists()
+    return _has_softmax(locate(name))
+
+
+def _has_softmax(located: Located) -> bool:
+    return located.beside(SOFTMAX_FILE) is not None

@@ -13,11 +13,11 @@ import requests
 import torch
 
 from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.bilm.files import known_bilms
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, MIX_FILE, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.common.file_names import MIX_FILE
+from elmo_tasks.elmo import ElmoEncoder, local_files
 from elmo_tasks.elmo.from_config import bilm_from_config
+from elmo_tasks.elmo.locate import KNOWN_BILMS, locate_bilm, locate_weights
 from elmo_tasks.elmo.opening import open_elmo
 from tests.helpers import many_langs
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
@@ -29,28 +29,39 @@ from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_fil
 )
 def test_an_unknown_name_is_refused_with_known_ones(name: str, known: str) -> None:
     with pytest.raises(ConfigurationError, match=f"no biLM is known as '{name}'; .*{known}"):
-        make_bilm(make_options(), name)
+        locate_weights(name)
 
 
 def test_a_module_of_tensorflow_is_refused_with_the_name_of_the_same_bilm(tmp_path: Path) -> None:
     (tmp_path / "saved_model.pb").touch()
 
     for name in ("https://tfhub.dev/google/elmo/2", str(tmp_path)):
-        for opened_by in (bilm_files, ElmoEncoder.from_pretrained):
+        for opened_by in (locate_bilm, ElmoEncoder.from_pretrained):
             with pytest.raises(ConfigurationError, match=f"{name} is a module of .* 'original'"):
                 opened_by(name)
 
 
-def test_the_two_files_of_a_known_bilm_are_in_the_same_folder() -> None:
+def test_the_two_files_of_a_known_bilm_are_in_the_same_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     size = "2x4096_512_2048cnn_2xhighway_5.5B"
     folder = "https://allennlp.s3.amazonaws.com/models/elmo"
 
-    options, weights = bilm_files("original-5.5B")
-    shipped_options, shipped_weights = bilm_files("mini")
+    shipped = locate_bilm("mini")
+    fetched: list[str] = []
 
-    assert options == f"{folder}/{size}/elmo_{size}_options.json"
-    assert weights == f"{folder}/{size}/elmo_{size}_weights.hdf5"
-    assert Path(shipped_options).is_file() and Path(shipped_weights).is_file()
+    def fetch(address: str) -> str:
+        fetched.append(address)
+        return str(FIXTURE_FILES[0])
+
+    monkeypatch.setattr(local_files, "local_path", fetch)
+    locate_bilm("original-5.5B")
+
+    assert fetched == [
+        f"{folder}/{size}/elmo_{size}_options.json",
+        f"{folder}/{size}/elmo_{size}_weights.hdf5",
+    ]
+    assert shipped.options.is_file() and shipped.weights.is_file()
 
 
 def test_a_file_may_have_a_name_without_a_dot_or_a_slash(
@@ -60,9 +71,8 @@ def test_a_file_may_have_a_name_without_a_dot_or_a_slash(
     files[1].rename(tmp_path / "weights")
     monkeypatch.chdir(tmp_path)
 
-    by_name, by_path = make_bilm(make_options(), "weights"), make_bilm(make_options(), "./weights")
-
-    assert_same_state(by_name, by_path)
+    for name in ("weights", "./weights"):
+        assert locate_weights(name) == Path("weights")
 
 
 def assert_same_state(bilm: BiLm, expected: BiLm) -> None:
@@ -99,16 +109,17 @@ def test_a_known_bilm_is_fetched_from_its_address_even_beside_a_folder_of_its_na
     Path("original").mkdir()
     options = json.loads(FIXTURE_FILES[0].read_text())
 
-    for bilm in (make_bilm(options, "original"), bilm_from_config("original")):
+    given = {"options": options, "pretrained_file": "original"}
+    for bilm in (bilm_from_config(given), bilm_from_config("original")):
         assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
     assert any((tmp_path / "cache").iterdir())
 
 
 def test_an_address_without_a_file_is_refused(address: str) -> None:
     with pytest.raises(ConfigurationError, match="no file of weights .*/nowhere.hdf5"):
-        make_bilm(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")
+        locate_bilm((FIXTURE_FILES[0], f"{address}/nowhere.hdf5"))
     with pytest.raises(ConfigurationError, match="no file of options .*/nowhere.json"):
-        make_bilm(f"{address}/nowhere.json", FIXTURE_FILES[1])
+        locate_bilm((f"{address}/nowhere.json", FIXTURE_FILES[1]))
 
 
 def test_a_folder_of_the_home_may_be_given_with_a_tilde(
@@ -119,7 +130,7 @@ def test_a_folder_of_the_home_may_be_given_with_a_tilde(
 
     by_folder, by_file = (
         bilm_from_config("~/mine"),
-        make_bilm(make_options(), "~/mine/weights.hdf5"),
+        bilm_from_config({"options": make_options(), "pretrained_file": "~/mine/weights.hdf5"}),
     )
 
     assert_same_state(by_folder, make_bilm(*files))
@@ -132,10 +143,10 @@ def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPa
         raise requests.ConnectionError("network is unreachable")
 
     # The real function tries for half a minute.
-    monkeypatch.setattr(known_bilms, "local_path", fail)
+    monkeypatch.setattr(local_files, "local_path", fail)
 
     with pytest.raises(ConfigurationError, match="small cannot be fetched.*network is unreachable"):
-        make_bilm(make_options(), "small")
+        locate_weights("small")
 
 
 def in_nlpl_layout(folder: Path, weights: str = "model.hdf5") -> Path:
@@ -158,7 +169,7 @@ def test_a_folder_of_the_nlpl_repository_is_that_of_a_bilm(tmp_path: Path, weigh
     opened = open_elmo(folder)
 
     assert_same_state(opened.bilm, make_bilm(*FIXTURE_FILES))
-    assert bilm_files(folder / weights)[1] == str(folder / weights)
+    assert locate_bilm(folder / weights).weights == folder / weights
 
 
 def test_files_of_json_may_have_a_byte_order_mark(tmp_path: Path) -> None:
