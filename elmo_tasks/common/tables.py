@@ -39,6 +39,11 @@ _MOST_ENDS = 1000
 # A field in quotes that a spreadsheet writes: it has a doubled quote or the end of a line.
 _QUOTED = re.compile(r'"(?:[^"]|"")*(?:""|[\r\n])(?:[^"]|"")*"')
 
+# A field whose quote at the beginning is not closed in it, and the number of lines below it that
+# are looked at for the end.
+_OPEN = re.compile(r'"[^"]*(?:""[^"]*)*$')
+_NUM_IN_DOUBT = 5
+
 
 def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     """
@@ -247,6 +252,7 @@ def _rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
     rest = iter(lines)
     ahead: list[Line] = []
     width = 0
+    in_doubt: list[int] = []
     while line := ahead.pop(0) if ahead else next(rest, None):
         number, text = line
         if not text:
@@ -259,10 +265,24 @@ def _rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
             is_open = fields[-1].startswith('"') and fields[-1].count('"') % 2 == 1
             if len(fields) != width or is_open:
                 joined = _joined(text, ahead, rest, width)
+            if joined is None and any(map(_OPEN.match, fields)):
+                ahead.extend(islice(rest, max(0, _NUM_IN_DOUBT - len(ahead))))
+                texts = [text, *(below for _, below in ahead[:_NUM_IN_DOUBT])]
+                parsed = (_parsed(texts[:end]) for end in range(2, len(texts) + 1))
+                if any(row and len(row) == width for row in parsed):
+                    in_doubt.append(number)
         fields = joined or [_unquoted(field) for field in fields]
         if "\r" in text and joined is None and not any(map(_QUOTED.fullmatch, text.split("\t"))):
             raise ValueError(f"{name}:{number}: {_TWO_ENDS}")
         yield number, fields
+    if in_doubt:
+        logger.warning(
+            "%s:%d: its quote is an ordinary character here, but could open a text that has tabs "
+            "and line ends (%d such lines); if it does, save the table as .csv",
+            name,
+            in_doubt[0],
+            len(in_doubt),
+        )
 
 
 def _joined(text: str, ahead: list[Line], rest: Iterator[Line], width: int) -> list[str] | None:

@@ -1,6 +1,8 @@
 import argparse
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from allennlp.common.checks import check_for_gpu
 from allennlp.predictors import Predictor
@@ -17,10 +19,12 @@ from elmo_tasks.predictors.answer_lines import (
     json_of_answer,
     text_of_answer,
 )
-from elmo_tasks.predictors.answer_tables import AnswerTable, delimiter_for, form_of, open_text
+from elmo_tasks.predictors.answer_tables import AnswerTable, delimiter_for, form_of, write_text
 from elmo_tasks.predictors.stream import GROUP
-from elmo_tasks.predictors.text_inputs import read_inputs
+from elmo_tasks.predictors.text_inputs import Inputs, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
+
+_T = TypeVar("_T")
 
 
 @configs_by_name()
@@ -42,16 +46,8 @@ def predict(args: argparse.Namespace) -> None:
     if args.output is None:
         for found in answers:
             print(line_of(found, predictor, form), end="", flush=True)
-    elif form in TABLES:
-        delimiter = delimiter_for(args.output, form, inputs.name, inputs.kind)
-        write_table(answers, predictor, args.output, form, not args.no_header, delimiter)
-    elif form == "columns":
-        columns = AnswerColumns(inputs.name, args.output, predictor)
-        with open_text(args.output) as output:
-            output.writelines(columns.lines(answers))
     else:
-        with open_text(args.output) as output:
-            output.writelines(line_of(found, predictor, form) for found in answers)
+        write_answers(answers, predictor, inputs, args.output, form, not args.no_header)
 
 
 def line_of(found: Answered, predictor: Predictor, form: str) -> str:
@@ -61,18 +57,38 @@ def line_of(found: Answered, predictor: Predictor, form: str) -> str:
     return json_of_answer(found, predictor)
 
 
-def write_table(
+def write_answers(
     answers: Iterable[Answered],
     predictor: Predictor,
-    output: str,
+    inputs: Inputs,
+    output: str | os.PathLike,
     form: str,
     header: bool = True,
-    delimiter: str = ",",
 ) -> None:
-    """Writes answers as a table; if reading or answering ends early, those until then."""
-    table = AnswerTable(getattr(predictor, "columns_of_answer", ()), delimiter)
-    try:
-        for found in answers:
+    """
+    Writes answers as a file of a form, which appears whole; without any answer, no file does. If
+    inputs cannot be read or answered, it has the answers of the others. Their `ValueError` is
+    raised after that.
+    """
+    failures: list[ValueError] = []
+    if form in TABLES:
+        delimiter = delimiter_for(output, form, inputs.name, inputs.kind)
+        table = AnswerTable(getattr(predictor, "columns_of_answer", ()), delimiter)
+        for found in _until_failure(answers, failures):
             add_to(table, found, predictor)
-    finally:
         table.write(output, form, header)
+    else:
+        lines = (line_of(found, predictor, form) for found in answers)
+        if form == "columns":
+            lines = AnswerColumns(inputs.name, output, predictor).lines(answers)
+        write_text(_until_failure(lines, failures), output)
+    if failures:
+        raise failures[0]
+
+
+def _until_failure(items: Iterable[_T], failures: list[ValueError]) -> Iterator[_T]:
+    """Yields items. A `ValueError` ends them, and is added to the failures."""
+    try:
+        yield from items
+    except ValueError as error:
+        failures.append(error)

@@ -8,6 +8,7 @@ import lzma
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -86,12 +87,23 @@ def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) 
     return "," if given == "\t" and is_renamed else given
 
 
-def open_text(path: str | os.PathLike, name: str | os.PathLike | None = None) -> IO[str]:
+def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
     """Opens a file to write text to it, compressed as the suffix of its `name` says."""
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-    opener = openers.get(Path(name or path).suffix, open)
+    opener = openers.get(Path(name).suffix, open)
     file: IO[str] = opener(path, "wt", encoding="utf-8", newline="")
     return file
+
+
+def write_text(texts: Iterable[str], path: str | os.PathLike) -> None:
+    """Writes texts one behind another to a file that appears whole; if there is none, no file."""
+    texts = iter(texts)
+    if (first := next(texts, None)) is None:
+        return
+    whole = nullcontext(path) if is_stream(path) else atomic_write(path)
+    with whole as aside, open_text(aside, path) as file:
+        file.write(first)
+        file.writelines(texts)
 
 
 class AnswerTable:
@@ -128,10 +140,7 @@ class AnswerTable:
         """Writes the rows as a file of a form; without a `header`, no names of columns."""
         if self._num_rows == 0:
             return
-        if is_stream(path):
-            self._write(path, path, form, header)
-            return
-        with atomic_write(path) as aside:
+        with nullcontext(path) if is_stream(path) else atomic_write(path) as aside:
             self._write(aside, path, form, header)
 
     def _write(self, aside: Any, path: Any, form: str, header: bool) -> None:

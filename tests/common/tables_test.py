@@ -1,5 +1,6 @@
 import csv
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,25 @@ def test_a_quote_that_swallows_rows_is_said(
     with caplog.at_level(logging.WARNING):
         assert len(values(path)) == 3
     assert "a.csv:3: a text runs over 3 lines, and each looks like a row" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ('"a\tb\nc"\tx\n', "a.tsv:3: its quote is an ordinary character here, .*1 such lines"),
+        ('y\t"Lone.\nx\tTwo."\n', "a.tsv:3: its quote is"),
+        ('"Lone.\ty\nTwo.\tx\n', ""),
+        ('"Lone"\ty\n"Two"\tx\n', ""),
+    ],
+)
+def test_a_quote_of_a_table_with_tabs_that_may_open_a_text_is_said(
+    rows: str, said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "a.tsv", f"text\tlabel\nOne.\tx\n{rows}Three.\tx\n")
+
+    with caplog.at_level(logging.WARNING):
+        assert len(values(path)) == 4
+    assert re.search(said, caplog.text) if said else not caplog.text
 
 
 def test_texts_of_several_lines_are_no_rows(

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.in_allennlp import predict_command
-from elmo_tasks.predictors.answer_lines import Answered, text_of_answer
+from elmo_tasks.predictors.answer_lines import Answered, answered, text_of_answer
 from elmo_tasks.predictors.label_predictor import SstPredictor
 from elmo_tasks.predictors.text_inputs import Input, Inputs, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
@@ -247,6 +248,32 @@ def test_what_was_read_before_a_damaged_line_is_answered(
         say(SST, path)
 
     assert capsys.readouterr().out.splitlines() == lines[:2]
+
+
+def test_a_file_of_answers_appears_whole(
+    say: Any, tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_bytes(f"{SENTENCES[0]}\n{SENTENCES[1]}\ncaf\xe9\n".encode("latin-1"))
+
+    with pytest.raises(ValueError, match="in.txt:3: not UTF-8"):
+        say(SST, path, "--output", output)
+    assert output.read_text().splitlines() == lines[:2]
+
+    path.write_text("\n\n")
+    with pytest.raises(ValueError, match="has no input"):
+        say(SST, path, "--output", tmp_path / "empty.txt")
+
+    def interrupted(*args: Any) -> Iterator[Answered]:
+        yield next(answered(*args))
+        raise KeyboardInterrupt
+
+    path.write_text("\n".join(SENTENCES))
+    monkeypatch.setattr(predict_command, "answered", interrupted)
+    for name in ("broken.jsonl", "broken.csv"):
+        with pytest.raises(KeyboardInterrupt):
+            say(SST, path, "--output", tmp_path / name)
+    assert {each.name for each in tmp_path.iterdir()} == {"in.txt", "out.txt"}
 
 
 @pytest.mark.parametrize("size, expected", [((), 1), (("--batch-size", 2), 2)])
