@@ -2,14 +2,23 @@
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
-from elmo_tasks.common.column_layout import CONLLU, IN_LINE, ROLES, Layout, layout_of
+from elmo_tasks.common.column_layout import (
+    CONLLU,
+    IN_LINE,
+    ROLES,
+    Layout,
+    layout_of,
+    may_be_comment,
+)
 from elmo_tasks.common.column_layout import is_document as is_document
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.span_tags import usual_tags
 from elmo_tasks.common.text_files import at_line, numbered_lines
 
 logger = logging.getLogger(__name__)
@@ -18,6 +27,16 @@ logger = logging.getLogger(__name__)
 CONLL_2012 = (
     "document part index word pos parse lemma predicate sense speaker entity roles coreference"
 ).split()
+
+# How to read a file with other columns.
+NAME_COLUMNS = (
+    "set `columns` of the dataset_reader to the names of all columns of the file, such as"
+)
+
+_T = TypeVar("_T")
+
+# The share of the lines of a file in columns that have as many values.
+_MOST = 0.9
 
 # The number of lines that tell how the columns of a file are laid out.
 HEAD = 5_000
@@ -45,6 +64,53 @@ def check_indices(path: str | os.PathLike, line: int, indices: Sequence[str]) ->
                     f"expected the index {' or '.join(expected)} of a token in its sentence, but "
                     f"got {index!r:.80}; a sentence ends with an empty line"
                 )
+
+
+def read_head(
+    path: str | os.PathLike, columns: Sequence[str] | None = None
+) -> tuple[Layout, list[list[str]]]:
+    """
+    Returns the layout of a file and the values of the tokens of its first lines. There are none if
+    more than a tenth of the lines have other columns than these, or than most lines.
+    """
+    lines = [line for _, line in islice(numbered_lines(path), HEAD)]
+    layout = layout_of(lines, columns)
+    lines = [line for line in lines if line.strip() and not may_be_comment(line)]
+    lines = [line for line in lines if not is_document(line) and line != layout.header]
+    rows = [row for line in lines for row in layout.rows(line)]
+    fitting = [row for row in rows if len(row) == len(layout.columns)]
+    return layout, fitting if len(fitting) >= _MOST * len(rows) else []
+
+
+def has_span_tags(path: str | os.PathLike) -> bool:
+    """
+    Returns whether a file has columns of words and of tags that mark spans, such as `B-LOC`, or
+    `LOC` where most words have the tag `O`.
+    """
+    layout, rows = read_head(path)
+    if not rows or "word" not in layout.names:
+        return False
+    place = len(layout.columns) - 1
+    if "tag" in layout.columns:
+        place = layout.columns.index("tag")
+    tags = Counter(row[place] for row in rows)
+    usual = usual_tags(tags)
+    if any("-" in written for written in usual.values()):
+        return tags.keys() <= usual.keys()
+    return 2 * tags["O"] >= len(rows) and 2 <= len(tags) <= len(rows) / 3
+
+
+def with_advice(records: Iterator[_T], advice: str) -> Iterator[_T]:
+    """Yields records. If the first one cannot be read, the error ends with the advice."""
+    try:
+        first = next(records, None)
+    except ValueError as error:
+        if isinstance(error.__cause__, UnicodeError):
+            raise
+        raise ValueError(f"{error}; {advice}") from error
+    if first is not None:
+        yield first
+        yield from records
 
 
 def sentence_columns(

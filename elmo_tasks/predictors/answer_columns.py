@@ -11,6 +11,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import kind_of, suffix_of
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.answer_lines import Answered
+from elmo_tasks.predictors.text_inputs import columns_for
 
 # What stands in place of a tag, and the name of the new column in a header.
 _NO_TAG = "_"
@@ -34,7 +35,7 @@ class AnswerColumns:
 
     def __init__(self, path: str, output: str | os.PathLike, predictor: Predictor) -> None:
         kind = "conllu" if kind_of(path) == "conllu" else "columns"
-        columns = getattr(predictor._dataset_reader, "columns", None)
+        columns = columns_for(path, kind, predictor._dataset_reader)
         self._path = path
         self._layout = layout_of_file(path, kind, columns)
         if self._layout.separator == IN_LINE:

@@ -4,9 +4,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from allennlp.common.util import JsonDict
+from allennlp.data import DatasetReader
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.columns import sentence_columns
+from elmo_tasks.common.columns import has_span_tags, read_head, sentence_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
 from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows, suffix_of
@@ -166,12 +167,12 @@ def _has_tokens(path: str, predictor: Predictor) -> bool:
 
 
 def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:
-    """Returns whether a file is in the columns that a tagger's reader reads, and says it."""
+    """Returns whether a file for a tagger has words and tags in columns, and says it."""
     reader = predictor._dataset_reader
     if path == "-" or kind not in ("text", "csv", "tsv") or not isinstance(reader, TagReader):
         return False
     labels = predictor._model.vocab.get_token_to_index_vocabulary("labels")
-    is_in_columns = reader.has_columns(path, labels)
+    is_in_columns = reader.has_columns(path, labels) or (reader.spans and has_span_tags(path))
     if is_in_columns:
         logger.info("%s is read as columns: a token on each line", path)
     elif kind == "text" and suffix_of(path) not in ("", ".txt"):
@@ -180,21 +181,30 @@ def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:
 
 
 def _columns(path: str, kind: str, predictor: TextPredictor) -> Inputs:
-    """
-    Returns the sentences of a file in CoNLL-U or in columns. The model's dataset reader names the
-    columns; if it names none, the words are in the first column.
-    """
+    """Returns the sentences of a file in CoNLL-U or in columns."""
     if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(
             f"{_STDIN if path == '-' else path} is in columns: `predict` reads columns only from a "
             "file, for a model of single sentences; give text or JSON"
         )
     word = "form" if kind == "conllu" else "word"
-    names = getattr(predictor._dataset_reader, "columns", None)
-    sentences = sentence_columns(numbered_lines(path), path, kind, names)
+    sentences = sentence_columns(
+        numbered_lines(path), path, kind, columns_for(path, kind, predictor._dataset_reader)
+    )
     tokens = ((line, {"tokens": values[word]}, lines) for line, values, lines in sentences)
     records = (Input(path, line, words, words, lines=lines) for line, words, lines in tokens)
     return Inputs(path, "columns" if "tags" in predictor.columns_of_answer else "text", records)
+
+
+def columns_for(path: str, kind: str, reader: DatasetReader) -> Sequence[str] | None:
+    """
+    Returns the names of the columns by which the words of a file are read: those of the model's
+    reader; or None if the reader names none, or the file has others and tells where its words are.
+    """
+    columns = getattr(reader, "columns", None)
+    is_tagger = isinstance(reader, TagReader) and kind == "columns"
+    has_others = is_tagger and not read_head(path, columns)[1] and has_span_tags(path)
+    return None if has_others else columns
 
 
 def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool) -> Iterator[Input]:
@@ -232,10 +242,11 @@ def _columns_of(row: Record, predictor: TextPredictor, chosen: str | None) -> di
         columns = {names[0]: chosen or "text"}
     elif chosen:
         raise ConfigurationError(f"this model reads the columns {' and '.join(names)}")
+    advice = "" if len(names) > 1 else "; choose one with --column, or give --no-header"
     for column in columns.values():
         if column not in row.values:
             raise ConfigurationError(
                 f"{row.file}:1: there is no column {column}{did_you_mean(column, row.values)}; "
-                f"there are {listed(list(filter(None, row.values)))}"
+                f"there are {listed(list(filter(None, row.values)))}{advice}"
             )
     return columns

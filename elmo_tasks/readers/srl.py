@@ -2,7 +2,6 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from allennlp.data import DatasetReader, Instance
@@ -10,7 +9,14 @@ from allennlp.data.fields import Field, MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns, check_indices
+from elmo_tasks.common.columns import (
+    CONLL_2012,
+    NAME_COLUMNS,
+    ROLES,
+    check_columns,
+    check_indices,
+    with_advice,
+)
 from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, write_tags
@@ -151,7 +157,8 @@ def read_srl(
         has more or fewer columns of roles than predicates; or brackets are unbalanced.
     """
     num_sentences = num_predicates = num_nested = first = 0
-    for record in _records(file_path, columns):
+    advice = f"{NAME_COLUMNS} {CONLL_2005} for CoNLL-2005"
+    for record in with_advice(_records(file_path, columns), advice):
         sentence = _sentence(record)
         num_sentences += 1
         num_predicates += len(sentence.predicates)
@@ -176,23 +183,12 @@ def read_srl(
 
 def _records(file_path: str | os.PathLike, columns: Sequence[str]) -> Iterator[Record]:
     """Yields the sentences. If the first one has other columns, the error says how to name them."""
-    records = read_records(file_path, "columns", columns)
-    try:
-        first = next(records, None)
-        if first is not None:
-            check_indices(first.file, first.line, first.values.get("index", ()))
-    except ValueError as error:
-        if isinstance(error.__cause__, UnicodeError):
-            raise
-        raise ValueError(
-            f"{error}; set `columns` of the dataset_reader to the names of all columns of the file,"
-            f" such as {CONLL_2005} for CoNLL-2005"
-        ) from error
-    yield from () if first is None else chain([first], records)
+    for record in read_records(file_path, "columns", columns):
+        check_indices(record.file, record.line, record.values.get("index", ()))
+        yield record
 
 
 def _sentence(record: Record) -> SrlSentence:
-    check_indices(record.file, record.line, record.values.get("index", ()))
     words, predicates = record.values["word"], record.values["predicate"]
     rows: list[list[str]] = record.values[ROLES]
     for row, values in enumerate(rows):

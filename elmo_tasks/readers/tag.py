@@ -1,7 +1,6 @@
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from allennlp.data import DatasetReader, Instance
@@ -9,8 +8,15 @@ from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.column_layout import is_document, layout_of, may_be_comment
-from elmo_tasks.common.columns import CONLLU, HEAD, check_columns, sentence_columns, warn_once
+from elmo_tasks.common.columns import (
+    CONLLU,
+    NAME_COLUMNS,
+    check_columns,
+    read_head,
+    sentence_columns,
+    warn_once,
+    with_advice,
+)
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import Record, kind_of, read_records
 from elmo_tasks.common.rows import LeftOut, complete_rows
@@ -28,9 +34,6 @@ from elmo_tasks.readers.tag_scheme import TagScheme, learnt_usual
 from elmo_tasks.readers.tagged_json import MisplacedSpan, tagged_words
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-
-# What most lines of a file have in common, if it is in columns.
-_MOST = 0.9
 
 # What stands in place of a tag in a file without tags.
 _NO_TAG = re.compile(r"[^\w\s]*[OX_?]?[^\w\s]*")
@@ -198,8 +201,10 @@ class TagReader(TextReader):
         elif self.column not in CONLLU:
             nearest = nearest_or_all(self.column, CONLLU)
             raise ConfigurationError(f"CoNLL-U has no column {self.column}{nearest}")
-        lines = numbered_lines(path)
-        for line, values, numbers in sentence_columns(lines, str(path), kind, self.columns):
+        sentences = sentence_columns(numbered_lines(path), str(path), kind, self.columns)
+        if kind == "columns":
+            sentences = with_advice(sentences, f"{NAME_COLUMNS} {['word', self.column]}")
+        for line, values, numbers in sentences:
             words, tags = values[word], values[self.column]
             if "" in tags:
                 with at_line(path, numbers[tags.index("")]):
@@ -251,17 +256,11 @@ class TagReader(TextReader):
         have as many values, and most tags are those of a model with these `labels`, or no tags at
         all, such as `_`.
         """
-        lines = [line for _, line in islice(numbered_lines(path), HEAD)]
-        layout = layout_of(lines, self.columns)
-        if not {"word", self.column} <= set(layout.names):
+        layout, rows = read_head(path, self.columns)
+        if not rows or not {"word", self.column} <= set(layout.names):
             return False
-        lines = [line for line in lines if line.strip() and not may_be_comment(line)]
-        lines = [line for line in lines if not is_document(line) and line != layout.header]
-        rows = [row for line in lines for row in layout.rows(line)]
         place = layout.columns.index(self.column)
-        tags = [row[place] for row in rows if len(row) == len(layout.columns)]
-        if not tags or len(tags) < _MOST * len(rows):
-            return False
+        tags = [row[place] for row in rows]
         usual = learnt_usual(set(tags)) if self.spans else {}
         types = {split_tag(label)[1] if self.spans else label for label in labels}
         read = [usual.get(tag, tag) for tag in tags]

@@ -134,6 +134,30 @@ def test_a_file_in_the_columns_of_a_tagger_is_known_by_its_content(
     assert suffix == ".conll" or f"{path} is read as columns: a token on each line" in caplog.text
 
 
+@pytest.mark.parametrize("suffix", [".txt", ".tsv", ".conll"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Eve\tB-person-actor\nsings\tO\n\nOslo\tS-loc\n",
+        "Eve\tNNP\tB-a\nsings\tVBZ\tO\n\nOslo\tNNP\tI-b\n",
+        "1\tEve\tactor\n2\tsings\tO\n\n1\tOslo\tO\n" + "\n1\tin\tO\n2\tit\tO\n" * 3,
+        "Eve/B-actor sings/O\nOslo/O\n",
+    ],
+)
+def test_the_words_of_a_file_in_other_columns_are_read(
+    text: str, suffix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"in{suffix}"
+    path.write_text(text)
+    predictor = Tags()
+    predictor._dataset_reader = TagReader.of_entities(["word", "pos", "chunk", "ner"])
+
+    inputs = read_inputs(str(path), predictor)
+
+    words = [each.values["tokens"] for each in inputs.records]
+    assert words[:2] == [["Eve", "sings"], ["Oslo"]]
+
+
 PLAIN = ["Eve sings\nOslo sleeps\n", "Good morning O Eve\nYes\n", "Yes\nNo\n", "7\tEve sings.\n"]
 
 
