@@ -22,6 +22,9 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 # Spreadsheets write the delimiter into a first line such as `sep=;`.
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
+# How a page of HTML begins.
+_PAGE = re.compile(r"\s*<(!doctype html|html)\b", re.IGNORECASE)
+
 _TWO_ENDS = "some lines end with CR, and others with LF; write the table with one kind of line end"
 
 # A label of fastText, which stands before a text.
@@ -74,11 +77,22 @@ def _beginning(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line],
     first = list(islice(lines, 1))
     if first and "\r" in first[0][1]:
         raise ValueError(f"{name}:{first[0][0]}: {_TWO_ENDS}")
-    named = first and _SEP_LINE.fullmatch(first[0][1])
+    if first and _PAGE.match(first[0][1]):
+        raise ValueError(
+            f"{name}:{first[0][0]}: is a page of HTML, as sites give in place of a file that needs "
+            "a login; download the file itself"
+        )
+    named = names_delimiter(first[0][1]) if first else None
     if named:
         first = []
     sample = [*first, *islice(lines, _NUM_SAMPLED)]
-    return sample, named[1] if named else _delimiter([text for _, text in sample], name, kind)
+    return sample, named or _delimiter([text for _, text in sample], name, kind)
+
+
+def names_delimiter(line: str) -> str | None:
+    """Returns the delimiter that a line such as `sep=;` names, or None."""
+    named = _SEP_LINE.fullmatch(line)
+    return named[1] if named else None
 
 
 def has_columns(first_line: str, names: Collection[str]) -> bool:

@@ -7,6 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.inputs import Text, are_words, check_texts
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
+from elmo_tasks.readers.coref_json import speakers_of
 from elmo_tasks.readers.spacy_pipeline import split_sentences
 from elmo_tasks.readers.tokenizers import tokens_of
 
@@ -17,7 +18,8 @@ class CorefPredictor(TextPredictor):
     Finds the mentions in a document that refer to the same thing. An input is
     `{"document": "..."}`, raw text that spaCy's rules cut, or `{"sentences": [["...", ...], ...]}`,
     the tokens of each sentence. Both may have a `"genre"` of the training data and `"speakers"`,
-    the speaker of each sentence; by default all have the same speaker.
+    the speaker of each sentence or a list for each sentence with the speaker of each token; by
+    default all have the same speaker.
 
     An answer has `document` (the text), `sentences` (their tokens) and `clusters` of two mentions
     or more. A mention has a span (see `Text.span`), the index of its `sentence`, an `antecedent`
@@ -84,7 +86,7 @@ class CorefPredictor(TextPredictor):
         if genre is not None and not isinstance(genre, str):
             raise ValueError(f"genre must be text, but is {genre!r:.200}")
         instance = self._dataset_reader.text_to_instance(
-            sentences, _speakers(json_dict, sentences), genre
+            sentences, speakers_of(json_dict.get("speakers"), sentences), genre
         )
         instance["metadata"].metadata["document"] = document
         return instance
@@ -103,17 +105,3 @@ class CorefPredictor(TextPredictor):
         if not words:
             raise ValueError("there is no word in the document")
         return Text.of_words(chain.from_iterable(words)), words
-
-
-def _speakers(inputs: JsonDict, sentences: list[list[str]]) -> list[str] | None:
-    """Returns the speaker of each word."""
-    speakers = inputs.get("speakers")
-    if speakers is None:
-        return None
-    names = speakers if isinstance(speakers, list) else []
-    if len(names) != len(sentences) or not all(isinstance(each, str) for each in names):
-        raise ValueError(
-            f"speakers must be a list of {len(sentences)} names, one for each sentence, but is "
-            f"{speakers!r:.200}"
-        )
-    return [speaker for speaker, sentence in zip(speakers, sentences) for _ in sentence]

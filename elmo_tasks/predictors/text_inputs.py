@@ -12,7 +12,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
 from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows, suffix_of
 from elmo_tasks.common.rows import LeftOut, is_blank
-from elmo_tasks.common.tables import has_columns
+from elmo_tasks.common.tables import has_columns, names_delimiter
 from elmo_tasks.common.text import did_you_mean, listed, parse_json
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
@@ -23,6 +23,9 @@ from elmo_tasks.readers.text_reader import text_of
 logger = logging.getLogger(__name__)
 
 _STDIN = "standard input"
+
+# As few lines may have the same number of words by chance.
+_FEW = 8
 
 
 class NoText(Exception):
@@ -119,13 +122,7 @@ def read_inputs(
         )
     if kind in ("columns", "conllu"):
         return _columns(path, kind, predictor)
-    is_tagger = isinstance(predictor._dataset_reader, TagReader)
-    if "\t" in first.values["text"] and not is_tagger:
-        logger.warning(
-            "%s: each line is a text, and has tabs; if it is a table, name the column of the texts "
-            "with --column (and give --no-header if its first line is a row)",
-            name,
-        )
+    _warn_of_columns(path, first, predictor)
     field = predictor.input_names[0]
     texts = ((line, {field: line.values["text"]}) for line in lines)
     return Inputs(name, "text", (Input(*line[:2], text, text) for line, text in texts))
@@ -133,6 +130,8 @@ def read_inputs(
 
 def _is_table(first: Record, predictor: TextPredictor, column: str | None, header: bool) -> bool:
     """Returns whether the first line of a text begins a table of inputs."""
+    if names_delimiter(first.values["text"]):
+        return True
     names = predictor.input_names
     if not header:
         wanted: list[tuple[str, ...]] = [()]
@@ -143,6 +142,29 @@ def _is_table(first: Record, predictor: TextPredictor, column: str | None, heade
         others = ("text",) if len(names) == 1 else tuple(other.get(name, name) for name in names)
         wanted = [names, others]
     return any(has_columns(first.values["text"], each) for each in wanted)
+
+
+def _warn_of_columns(path: str, first: Record, predictor: TextPredictor) -> None:
+    """Says that each line is read as a text, if the file may be a table or in columns."""
+    if "\t" in first.values["text"] and not isinstance(predictor._dataset_reader, TagReader):
+        logger.warning(
+            "%s: each line is a text, and has tabs; if it is a table, name the column of the texts "
+            "with --column (and give --no-header if its first line is a row)",
+            path,
+        )
+    elif path != "-" and "\t" not in first.values["text"]:
+        try:
+            layout, rows = read_head(path)
+        except ValueError:
+            # The line that cannot be read is said when it is its turn.
+            return
+        if len(layout.columns) > 1 and len(rows) >= _FEW:
+            logger.warning(
+                "%s: each line is a text, though all have %d values; if it is a file in columns, "
+                "rename it to .conll",
+                path,
+                len(layout.columns),
+            )
 
 
 def _json(lines: Iterable[Record], predictor: Predictor, name: str) -> Iterator[Input]:
@@ -242,7 +264,9 @@ def _columns_of(row: Record, predictor: TextPredictor, chosen: str | None) -> di
         columns = {names[0]: chosen or "text"}
     elif chosen:
         raise ConfigurationError(f"this model reads the columns {' and '.join(names)}")
-    advice = "" if len(names) > 1 else "; choose one with --column, or give --no-header"
+    advice = "; choose one with --column, or give --no-header"
+    if len(names) > 1:
+        advice = f"; name those of the texts {' and '.join(names)} in the first line"
     for column in columns.values():
         if column not in row.values:
             raise ConfigurationError(

@@ -44,12 +44,13 @@ def _document(values: dict[str, Any], line: str) -> dict[str, Any]:
     return {
         "name": str(values.get("doc_key") or line),
         "sentences": [sentence for sentence in sentences if sentence],
-        "speakers": _speakers(values.get("speakers"), sentences),
+        "speakers": speakers_of(values.get("speakers"), sentences),
         "clusters": [_mentions(cluster, num_words) for cluster in clusters],
     }
 
 
-def _speakers(speakers: Any, sentences: list[list[str]]) -> list[str]:
+def speakers_of(speakers: Any, sentences: list[list[str]]) -> list[str]:
+    """Returns the speaker of each word from a name for each sentence or, in lists, each word."""
     if speakers is None:
         return [""] * sum(map(len, sentences))
     if _is_list(speakers) and len(speakers) == len(sentences):
@@ -60,8 +61,8 @@ def _speakers(speakers: Any, sentences: list[list[str]]) -> list[str]:
         if [*map(len, rows)] == [*map(len, sentences)]:
             return ["" if name is None else str(name) for name in chain.from_iterable(rows)]
     raise ValueError(
-        f"speakers must have a list for each sentence, with a name for each word, but is "
-        f"{speakers!r:.80}"
+        f"speakers must be {len(sentences)} names, one for each sentence, or as many lists of "
+        f"names, one for each word, but is {speakers!r:.80}"
     )
 
 

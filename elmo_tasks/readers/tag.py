@@ -109,7 +109,7 @@ class TagReader(TextReader):
         **kwargs,
     ) -> "TagReader":
         """
-        Makes a reader of entities in files in columns, whatever their names.
+        Makes a reader of entities in files in columns, whatever their names, or in JSON.
 
         # Parameters
 
@@ -270,7 +270,8 @@ class TagReader(TextReader):
 
     def kind_of(self, path: str | os.PathLike) -> str:
         """Returns how a file is read (see `tagged_kind`)."""
-        return self._kind or tagged_kind(path)
+        kind = tagged_kind(path)
+        return kind if kind == "json" else self._kind or kind
 
 
 def tagged_kind(path: str | os.PathLike) -> str:

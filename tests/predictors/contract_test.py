@@ -178,8 +178,8 @@ CONTRACTS = {
             *all_refused("no word in the document", {"document": " "}, {"sentences": []}),
             ({"document": "Yes.", "genre": 1}, "genre must be text, but is 1"),
             *(
-                ({"sentences": [["Yes"]], "speakers": each}, "speakers must be a list of 1 names")
-                for each in ("Ana", [1], ["A", "B"])
+                ({"sentences": [["Yes"]], "speakers": each}, "speakers must be 1 names")
+                for each in ("Ana", [["A", "B"]], ["A", "B"])
             ),
         ],
         of_instance=lambda instance: {

@@ -176,6 +176,29 @@ def test_plain_text_for_a_tagger_is_plain_text(
     assert said == f"{tmp_path / 'in.text'} is read as plain text: a sentence on each line"
 
 
+def test_a_first_line_with_a_delimiter_begins_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("sep=|\ntext|label\nA film.|x\n")
+
+    (row,) = read_inputs(str(path), Sentences()).records
+
+    assert row.values == {"sentence": "A film.", "label": "x"}
+
+
+def test_lines_that_look_like_columns_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "roles.txt"
+    path.write_text("Ann - (A0*)\nsold sell (V*)\nboats - (A1*)\n\n" * 4)
+
+    assert len(list(read_inputs(str(path), Sentences()).records)) == 12
+    assert f"{path}: each line is a text, though all have 3 values" in caplog.text
+    caplog.clear()
+    path.write_text("Ann sold boats\nIt rained\nShe left\n" * 4)
+    assert len(list(read_inputs(str(path), Sentences()).records)) == 12
+    assert not caplog.text
+
+
 def test_columns_of_documents_and_on_the_standard_input_are_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

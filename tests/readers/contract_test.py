@@ -160,7 +160,7 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (
         COREF,
         '{"sentences": [["a"]], "clusters": [], "speakers": [["x", "y"]]}',
-        ":1: speakers must have a list for each sentence",
+        ":1: speakers must be 1 names, one for each sentence, or",
     ),
     (
         COREF,
