@@ -2,11 +2,8 @@
 
 import csv
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
-
-from elmo_tasks.common.span_tags import usual_tags
 
 # The columns of CoNLL-U.
 CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
@@ -22,22 +19,12 @@ _COMMENT = re.compile(r"# |#\s*[\w.:]+\s*=")
 # What no token says, even if it has as many columns.
 _KEY = re.compile(r"#\s*([\w.:]+\s+=\s|(id|sent_id|newdoc|newpar|text|global\.columns)(\s|$))")
 
-_BLANKS, _TAB = " ", "\t"
+BLANKS, TAB = " ", "\t"
 # The separator of a word and its tag in a file with a sentence on each line.
 IN_LINE = "/"
-_CSV = (",", ";", "|")
-_VALUE = re.compile(r"[^ \t]+")
-
-# Names in a header.
-_WORDS = "word words token tokens form".split()
-_TAGS = (
-    "tag tags label labels ner ner_tag ner_tags pos pos_tag pos_tags upos xpos chunk iob bio "
-    "entity ne chunk_tag chunk_tags iob_tag bio_tag ner_label"
-).split()
-_SENTENCES = (
-    "sentence_#|sentence|sentence_id|sent_id|sentenceid|sentence_idx|sent|sentence_number|doc_id"
-).split("|")
-_INDICES = ["", *"id index idx token_id token_idx word_id position unnamed:_0".split()]
+# The separators of tables.
+CSV = (",", ";", "|")
+VALUE = re.compile(r"[^ \t]+")
 
 
 class Layout(NamedTuple):
@@ -68,10 +55,10 @@ class Layout(NamedTuple):
 
     def values(self, line: str) -> list[str]:
         """Returns the values of a line."""
-        values = _split(line, self.separator)
-        while len(values) > len(self.columns) and not values[-1] and self.separator != _BLANKS:
+        values = split_line(line, self.separator)
+        while len(values) > len(self.columns) and not values[-1] and self.separator != BLANKS:
             values.pop()
-        if len(values) != len(self.columns) and self.separator in _CSV:
+        if len(values) != len(self.columns) and self.separator in CSV:
             # A quote that is a word, and not quoted itself.
             values = line.split(self.separator)
         return values
@@ -123,209 +110,14 @@ def may_be_comment(line: str) -> bool:
     return _COMMENT.match(line) is not None
 
 
-def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Layout:
-    """
-    Returns the layout that the first lines of a file tell. The names of the `columns`, if they are
-    known, are those without an index or a number of the sentence.
-    """
-    if columns is not None and ROLES in columns:
-        return Layout(_BLANKS, columns)
-    lines = [line for line in lines if not may_be_comment(line) and not is_document(line)]
-    rows = [line for line in lines if line.strip()]
-    header, separator = next(
-        ((rows[0], each) for each in (_TAB, *_CSV, _BLANKS) if _is_header(rows, each)), ("", "")
-    )
-    if header:
-        return _with_header(header, separator, [line for line in lines if line != header], columns)
-    separator = _separator(lines, rows, columns)
-    if separator == IN_LINE:
-        return Layout(separator, columns or ["word", "tag"])
-    table = [_split(line, separator) for line in rows]
-    width = _width(table)
-    same = [row for row in table if len(row) == width]
-    index = 0 if _may_have_index(width, columns) and _counts(lines, separator, 0) else None
-    shift = 0 if index is None else 1
-    if columns is None:
-        columns = _names(_sentences(lines, separator, width), shift)
-    names = [*(["index"] * shift), *columns]
-    last = frozenset(row[-1] for row in same)
-    return Layout(separator, names, range(shift), index, last_values=last)
-
-
-def _split(line: str, separator: str) -> list[str]:
-    if separator == _BLANKS:
-        return _VALUE.findall(line)
-    if separator in _CSV:
+def split_line(line: str, separator: str) -> list[str]:
+    """Returns the values of a line."""
+    if separator == BLANKS:
+        return VALUE.findall(line)
+    if separator in CSV:
         try:
             (values,) = csv.reader([line], delimiter=separator)
         except (ValueError, csv.Error):
             values = line.split(separator)
         return [value.strip(" ") for value in values]
     return [value.strip(" ") for value in line.split(separator)]
-
-
-def _separator(lines: Sequence[str], rows: list[str], columns: Sequence[str] | None) -> str:
-    """
-    Returns the separator that gives each row the same number of values, and the right number of
-    them: a tab before blanks, and blanks before those of tables.
-    """
-    if _is_in_line(rows) and (columns is None or len(columns) == 2):
-        return IN_LINE
-    has_blanks = any(_VALUE.fullmatch(row) is None for row in rows)
-    candidates = [_TAB, _BLANKS, *(() if has_blanks else _CSV)]
-    uniform: list[str] = []
-    for separator in candidates:
-        table = [_split(row, separator) for row in rows]
-        width = _width(table)
-        if len(set(map(len, table))) > 1 or width < 2:
-            continue
-        if columns is not None:
-            is_indexed = _may_have_index(width, columns) and _counts(lines, separator, 0)
-            if width == len(columns) or is_indexed:
-                return separator
-        elif all(map(any, zip(*table))):
-            return separator
-        # A column that is empty everywhere may be a second tab, or one at the end of the line.
-        uniform.append(separator)
-    if uniform:
-        return uniform[-1] if columns is None else uniform[0]
-    with_tab = sum(_TAB in row for row in rows)
-    return _TAB if 2 * with_tab > len(rows) else _BLANKS
-
-
-def _width(table: list[list[str]]) -> int:
-    """Returns the most frequent number of values, without those at the end that are all empty."""
-    if not table:
-        return 0
-    ((width, _),) = Counter(map(len, table)).most_common(1)
-    while width > 1 and not any(row[width - 1] for row in table if len(row) == width):
-        width -= 1
-    return width
-
-
-def _is_in_line(rows: Sequence[str]) -> bool:
-    """Returns whether each line is a sentence, and each of its words has a tag after a slash."""
-    items = [row.split() for row in rows]
-    return any(len(row) > 1 for row in items) and all(
-        all(item.rpartition("/")[::2]) for row in items for item in row
-    )
-
-
-def _may_have_index(width: int, columns: Sequence[str] | None) -> bool:
-    return width > 2 if columns is None else width == len(columns) + 1
-
-
-def _sentences(lines: Sequence[str], separator: str, width: int) -> list[list[list[str]]]:
-    """Returns the values of the tokens of each sentence."""
-    found: list[list[list[str]]] = [[]]
-    for line in lines:
-        if not line.strip():
-            found.append([])
-        elif len(values := _split(line, separator)) >= width:
-            found[-1].append(values)
-    return [sentence for sentence in found if sentence]
-
-
-def _counts(lines: Sequence[str], separator: str, column: int) -> bool:
-    """
-    Returns whether a column counts the tokens, from 0 or 1 in each sentence or on through the file.
-    """
-    before = None
-    grows = False
-    for sentence in _sentences(lines, separator, column + 1):
-        for values in sentence:
-            value = values[column]
-            if re.fullmatch(r"\d+[-.]\d+", value):
-                continue
-            if not (value.isascii() and value.isdecimal()):
-                return False
-            goes_on = before is not None and int(value) == before + 1
-            if not goes_on and value not in ("0", "1"):
-                return False
-            grows = grows or goes_on
-            before = int(value)
-    return grows
-
-
-def _names(sentences: Sequence[list[list[str]]], shift: int) -> list[str]:
-    """
-    Returns names for columns that have none. The words are in the first column, unless it has tags
-    of spans and another one has none. The tags are in the last column whose values differ within a
-    sentence.
-    """
-    width = min((len(row) for sentence in sentences for row in sentence), default=shift)
-    columns = range(shift, width)
-    names = [f"column_{place}" for place in range(1, len(columns) + 1)]
-    if len(columns) == 10 - shift and shift:
-        return ["word", *CONLLU[2:]]
-    values = [{row[place] for each in sentences for row in each} for place in columns]
-    are_tags = [_are_span_tags(each) for each in values]
-    word = are_tags.index(False) if False in are_tags else 0
-    differ = [
-        place - shift
-        for place in columns
-        if place - shift != word
-        and any(len({row[place] for row in sentence}) > 1 for sentence in sentences)
-    ]
-    others = [place for place in range(len(columns)) if place != word]
-    if others:
-        names[(differ or others)[-1]] = "tag"
-    if names:
-        names[word] = "word"
-    return names
-
-
-def _are_span_tags(values: set[str]) -> bool:
-    usual = usual_tags(values)
-    return values <= usual.keys() and any("-" in written for written in usual.values())
-
-
-def _simple(name: str) -> str:
-    return name.strip().lower().replace(" ", "_")
-
-
-def _is_header(rows: Sequence[str], separator: str) -> bool:
-    if len(rows) < 2:
-        return False
-    names = [_simple(name) for name in _split(rows[0], separator)]
-    return any(name in _WORDS for name in names) and any(name in _TAGS for name in names)
-
-
-def _with_header(
-    header: str, separator: str, lines: Sequence[str], columns: Sequence[str] | None
-) -> Layout:
-    names = _split(header, separator)
-    simple = list(map(_simple, names))
-    word = next(place for place, name in enumerate(simple) if name in _WORDS)
-    names[word] = "word"
-    rows = [row for sentence in _sentences(lines, separator, len(names)) for row in sentence]
-    ends = any(not line.strip() for line in lines[:-1])
-
-    def first(known: Sequence[str], fits: Callable[[int], bool]) -> int | None:
-        places = (place for place, name in enumerate(simple) if name in known and place != word)
-        return next(filter(fits, places), None)
-
-    index = first(_INDICES, lambda place: _counts(lines, separator, place))
-    sentence = first(_SENTENCES, lambda _: True)
-    if sentence is None and not ends:
-        sentence = first(_INDICES, lambda place: place != index and _repeats(rows, place))
-    no_values = [place for place, name in enumerate(simple) if name in _INDICES and place != word]
-    dropped = sorted({*no_values, *([] if sentence is None else [sentence])})
-    kept = [place for place in range(len(names)) if place not in dropped]
-    if columns is not None and sorted(columns) != sorted(names[place] for place in kept):
-        # The header has other names: the config's names hold, in the order of the file.
-        if len(columns) == len(names):
-            dropped, sentence, index, kept = [], None, None, list(range(len(names)))
-        if len(columns) == len(kept):
-            for place, name in zip(kept, columns):
-                names[place] = name
-    # An index that goes on through the file counts no sentence's tokens.
-    last = frozenset(row[-1] for row in rows)
-    return Layout(separator, names, dropped, index, sentence, header, last)
-
-
-def _repeats(rows: list[list[str]], place: int) -> bool:
-    """Returns whether a column has the same value, or none, in many rows that follow each other."""
-    values = [row[place] for row in rows]
-    same = sum(not after or after == before for before, after in zip(values, values[1:]))
-    return 2 * same > len(values) - 1

@@ -8,16 +8,10 @@ from functools import cache
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from elmo_tasks.common.column_layout import (
-    CONLLU,
-    IN_LINE,
-    ROLES,
-    Layout,
-    layout_of,
-    may_be_comment,
-)
+from elmo_tasks.common.column_layout import CONLLU, IN_LINE, ROLES, Layout, may_be_comment
 from elmo_tasks.common.column_layout import is_document as is_document
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.layout_detection import layout_of
 from elmo_tasks.common.span_tags import usual_tags
 from elmo_tasks.common.text_files import at_line, numbered_lines
 
