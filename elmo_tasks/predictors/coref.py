@@ -1,12 +1,16 @@
-from itertools import chain
+import re
+from collections.abc import Iterable
+from itertools import chain, islice, repeat
 from typing import Any
 
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.columns import is_document
 from elmo_tasks.predictors.inputs import Text, are_words, check_texts
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
+from elmo_tasks.readers.coref import CorefDocument, read_coref
 from elmo_tasks.readers.coref_json import speakers_of
 from elmo_tasks.readers.spacy_pipeline import split_sentences
 from elmo_tasks.readers.tokenizers import tokens_of
@@ -50,6 +54,12 @@ class CorefPredictor(TextPredictor):
         compared="links",
     )
     max_tokens = 4096
+
+    def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
+        if not is_document(first_line):
+            return None
+        reader = self._dataset_reader
+        return map(_as_input, read_coref(path, reader.columns), repeat(reader.genre_pattern))
 
     def readable(self, answer: JsonDict) -> list[str]:
         return [one_line(answer["document"])] + [
@@ -105,3 +115,13 @@ class CorefPredictor(TextPredictor):
         if not words:
             raise ValueError("there is no word in the document")
         return Text.of_words(chain.from_iterable(words)), words
+
+
+def _as_input(document: CorefDocument, genre_pattern: re.Pattern[str]) -> JsonDict:
+    speakers = iter(document.speakers)
+    found: JsonDict = {
+        "sentences": document.sentences,
+        "speakers": [list(islice(speakers, len(words))) for words in document.sentences],
+    }
+    genre = genre_pattern.match(document.name)
+    return {**found, "genre": genre[1]} if genre else found

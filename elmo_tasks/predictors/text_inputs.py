@@ -101,11 +101,12 @@ def read_inputs(
     if first is None:
         return Inputs(name, "json", iter(()))
     lines, kind = chain([first], after_first), kind_of(path, first.values["text"])
-    if isinstance(predictor, TextPredictor) and kind == "json" and path != "-":
+    if isinstance(predictor, TextPredictor) and kind in ("json", "columns") and path != "-":
         asked = predictor.inputs_of(path, first.values["text"])
         if asked is not None:
             numbered = enumerate(asked, start=1)
-            return Inputs(name, "json", (Input(path, *each, each[1]) for each in numbered))
+            inputs = (Input(path, *each, each[1]) for each in numbered)
+            return Inputs(name, "json" if kind == "json" else "text", inputs)
     if not isinstance(predictor, TextPredictor) or kind == "json":
         return Inputs(name, "json", _json(lines, predictor, name))
     if path != "-" and kind == "text" and _is_table(first, predictor, column, header):

@@ -93,8 +93,8 @@ class TextPredictor(Predictor):
 
     def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
         """
-        Returns the inputs of a JSON file in the format of the training data, or `None` if it has an
-        input on each line.
+        Returns the inputs of a file in JSON or in columns that has the format of the training data,
+        or `None` if it has an input on each line.
         """
         return None
 

@@ -13,10 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import TABLES
-from elmo_tasks.in_allennlp.predict_command import line_of, write_table
+from elmo_tasks.in_allennlp.predict_command import write_answers
 from elmo_tasks.predictors.answer_lines import answered
-from elmo_tasks.predictors.answer_tables import delimiter_for, form_of, open_text
+from elmo_tasks.predictors.answer_tables import form_of
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 
@@ -45,13 +44,7 @@ def predicted(source: Path, output: Path, header: bool = True, **options: Any) -
     predictor = Lengths()
     inputs = read_inputs(str(source), predictor, header=header, **options)
     form = form_of(output, inputs.kind, source=str(source))
-    answers = answered(inputs, predictor)
-    if form in TABLES:
-        delimiter = delimiter_for(output, form, str(source), inputs.kind)
-        write_table(answers, predictor, str(output), form, header, delimiter)
-    else:
-        with open_text(output) as file:
-            file.writelines(line_of(each, predictor, form) for each in answers)
+    write_answers(answered(inputs, predictor), predictor, inputs, output, form, header)
 
 
 NAMES = ["id", "sentence", "note"]

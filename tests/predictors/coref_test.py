@@ -5,7 +5,9 @@ from allennlp.data import Instance
 
 from elmo_tasks.modules.antecedent_choice import CorefMention
 from elmo_tasks.predictors.coref import CorefPredictor
+from elmo_tasks.predictors.text_inputs import read_inputs
 from tests.helpers.archives import task_predictor
+from tests.helpers.configs import ROOT
 
 TEXT = "The baker opened her shop in Lisbon.\n\n She sold bread there until it closed."
 
@@ -45,6 +47,21 @@ def test_speakers_and_genre_reach_the_model(predictor: CorefPredictor) -> None:
 
     assert instance["metadata"]["speakers"] == ["Ana"] * 3 + ["Ben"] * 3
     assert instance["genre"].label == "bc"
+
+
+def test_documents_in_columns_are_read_as_the_reader_reads_them(predictor: CorefPredictor) -> None:
+    path = str(ROOT / "fixtures" / "coref.gold_conll")
+
+    inputs = read_inputs(path, predictor)
+    instances = [predictor._json_to_instance(each.values) for each in inputs.records]
+
+    assert inputs.kind == "text"
+    expected = list(predictor._dataset_reader.read(path))
+    assert len(instances) == len(expected) > 1
+    for instance, same in zip(instances, expected):
+        for name in ("sentences", "speakers"):
+            assert instance["metadata"][name] == same["metadata"][name]
+        assert instance["genre"].label == same["genre"].label
 
 
 def test_documents_of_a_call_are_read_a_few_words_at_a_time(
