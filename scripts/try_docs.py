@@ -112,12 +112,25 @@ def lines(block: Block) -> list[str]:
 def saved_as(block: Block) -> str | None:
     """Returns where a reader saves a config, as its first line says: `// training_configs/...`."""
     match = re.match(r"// (\S+\.jsonnet)\n", block.text)
-    return match[1] if match and block.language == "jsonnet" else None
+    return match[1] if match and block.language == "jsonnet" and not shown_from(block) else None
+
+
+def shown_from(block: Block) -> str | None:
+    """Returns the file whose lines a block shows, as its first line says: `# examples/...`."""
+    match = re.match(r"(?:#|//) (examples/\S+)\n", block.text)
+    return match[1] if match else None
 
 
 def make_copy(folder: Path) -> None:
     """Fills a folder with what the commands need: links, configs to add to, and small data."""
-    for name in ("elmo_tasks", "benchmarks", "scripts", "fixtures", ".allennlp_plugins"):
+    for name in (
+        "elmo_tasks",
+        "benchmarks",
+        "examples",
+        "scripts",
+        "fixtures",
+        ".allennlp_plugins",
+    ):
         (folder / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "training_configs", folder / "training_configs")
     for library in (folder / "training_configs" / "lib").iterdir():
@@ -149,6 +162,9 @@ def run(block: Block, folder: Path) -> bool:
     if path is not None:
         (folder / path).write_text(block.text, encoding="utf-8")
         print(f"{block}: saved as {path}", flush=True)
+    if shown_from(block):
+        # tests/examples_test.py runs it.
+        return True
     if block.language == "python":
         return run_command(block, "python", [sys.executable, "-c", block.text], folder)
     if block.language != "bash":

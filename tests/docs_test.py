@@ -22,7 +22,7 @@ from allennlp.common.registrable import Registrable
 from elmo_tasks.in_allennlp.config_names import read_config
 from elmo_tasks.language_model.callback import LIBSONNET
 from scripts.try_docs import PAGES as TRIED
-from scripts.try_docs import Block, blocks, lines, saved_as
+from scripts.try_docs import Block, blocks, lines, saved_as, shown_from
 from tests.helpers.command_line import allennlp
 from tests.helpers.configs import ROOT, evaluate
 from tests.helpers.page_reader import PageReader
@@ -40,7 +40,7 @@ LANGUAGES = {"bash", "jsonnet", "python", "text"}
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy of the repository with what the first commands of README.md make: a trained model."""
     folder = tmp_path_factory.mktemp("copy")
-    for name in ("elmo_tasks", "benchmarks", "scripts", "fixtures"):
+    for name in ("elmo_tasks", "benchmarks", "examples", "scripts", "fixtures"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "training_configs", folder / "training_configs")
     with pytest.MonkeyPatch.context() as patch:
@@ -110,7 +110,11 @@ def test_the_pythons_of_the_pages_are_those_of_the_makefile_and_of_setup() -> No
 
 
 # tests/publish/onnx_file_test.py runs the block that needs onnxruntime.
-PYTHON = [block for block in of_language("python") if "onnxruntime" not in block.text]
+PYTHON = [
+    block
+    for block in of_language("python")
+    if "onnxruntime" not in block.text and not shown_from(block)
+]
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=ids(PYTHON))
@@ -125,8 +129,21 @@ def test_python_runs(block: Block, copy: Path, monkeypatch: pytest.MonkeyPatch) 
     exec(compile(block.text, str(block), "exec"), {})
 
 
-# tests/moving_test.py trains the configs of its page.
-CONFIG_BLOCKS = [b for b in of_language("jsonnet") if b.page.stem != "moving_from_allennlp"]
+def test_lines_shown_from_an_example_are_in_its_file() -> None:
+    shown = {block: name for block in BLOCKS if (name := shown_from(block))}
+
+    assert len(shown) >= 6
+    for block, name in shown.items():
+        _, _, text = block.text.partition("\n")
+        assert f"\n{text}" in (ROOT / name).read_text("utf-8"), block
+
+
+# tests/moving_test.py trains the configs of its page, and tests/examples_test.py the examples.
+CONFIG_BLOCKS = [
+    block
+    for block in of_language("jsonnet")
+    if block.page.stem != "moving_from_allennlp" and not shown_from(block)
+]
 
 
 @pytest.mark.parametrize("block", CONFIG_BLOCKS, ids=ids(CONFIG_BLOCKS))
@@ -218,7 +235,7 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 
 def test_files_within_the_text_exist() -> None:
-    folders = "elmo_tasks|tests|training_configs|fixtures|benchmarks|scripts|docs"
+    folders = "elmo_tasks|tests|training_configs|fixtures|benchmarks|examples|scripts|docs"
     saved = {saved_as(block) for block in BLOCKS}
 
     for page in [*PAGES, CARD, ROOT / "CONTRIBUTING.md"]:

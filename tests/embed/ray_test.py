@@ -2,6 +2,7 @@
 
 import os
 import random
+import runpy
 import signal
 import threading
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pyarrow.parquet
 import pytest
 import ray
 import ray.data
@@ -26,6 +28,7 @@ from elmo_tasks.embed.shards import embed_shards, read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 BILM = str(Path(FIXTURE_FILES[0]).parent)
+EXAMPLE = Path(__file__).parents[2] / "examples" / "ray_data.py"
 ON_RAY = partial(on_ray, "local", None)
 
 
@@ -123,6 +126,22 @@ def test_a_dataset_gets_columns_of_vectors(encoder: ElmoEncoder) -> None:
             found = table[f"layer_{j}"][row].values.to_numpy().reshape(expected.shape)
             assert found.dtype == numpy.float16
             numpy.testing.assert_allclose(found, expected, rtol=2**-10, atol=1e-5)
+
+
+def test_the_example_adds_the_means_of_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fixtures").mkdir()
+    (tmp_path / "fixtures" / "play.txt").write_text("The boat left .\nIts crew\n")
+    monkeypatch.chdir(tmp_path)
+
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+
+    table = pyarrow.parquet.read_table(tmp_path / "runs" / "on-ray-data").sort_by("text")
+    encoder = ElmoEncoder.from_pretrained("mini")
+    assert table["text"].to_pylist() == ["Its crew", "The boat left ."]
+    expected = encoder(table["text"].to_pylist())["default"].numpy()
+    numpy.testing.assert_allclose(numpy.stack(table["elmo"].to_numpy()), expected, atol=1e-5)
 
 
 def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: ElmoEncoder) -> None:

@@ -1,6 +1,4 @@
-// A config of one's own: AllenNLP's classifier with ELMo in front, [x_k; ELMo_k].
-//
-//     allennlp train examples/reviews.jsonnet -s runs/reviews
+// examples/token_embedder.jsonnet
 {
   dataset_reader: {
     type: 'text_classification_json',
@@ -10,17 +8,17 @@
   train_data_path: 'fixtures/imdb.jsonl',
   validation_data_path: 'fixtures/imdb.jsonl',
   model: {
-    type: 'basic_classifier',
+    type: 'own_classifier',  // examples/own_model.py
     text_field_embedder: {
       token_embedders: {
         tokens: { type: 'embedding', embedding_dim: 100 },
-        elmo: { type: 'elmo_bilm', bilm: 'mini', mix: { dropout: 0.5 } },
+        elmo: { type: 'elmo_bilm', bilm: 'mini', mix: { dropout: 0.5 } },  // also layers, layer_norm and trainable
       },
     },
-    seq2vec_encoder: { type: 'boe', embedding_dim: 100 + 256 },  // 2 * projection_dim of the biLM
+    encoder: { type: 'boe', embedding_dim: 100 + 256 },  // 2 * projection_dim of the biLM
     // L2 on the weights of the layers, before their softmax.
     regularizer: { regexes: [['.*scalar_parameters', { type: 'l2', alpha: 0.001 }]] },
   },
   data_loader: { batch_size: 4 },
-  trainer: { optimizer: 'adam', num_epochs: 1 },
+  trainer: { type: 'elmo', checkpointer: 'elmo', optimizer: 'adam', num_epochs: 1 },
 }
