@@ -28,8 +28,9 @@ from elmo_tasks.in_allennlp.training_folder import check_data, check_folder, rem
 from elmo_tasks.in_allennlp.vector_door import vectors_read_by_us
 from elmo_tasks.in_allennlp.write_archive import write_archive
 from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
+from elmo_tasks.training.regularizer import warn_of_unused_regexes
 from elmo_tasks.training.several_processes import prepare_processes
-from elmo_tasks.training.trainer import logger
+from elmo_tasks.training.trainer import ElmoTrainer, logger
 
 
 def train_model(
@@ -79,6 +80,7 @@ def train_model(
         lock(serialization_dir),
         replaced(allennlp_train, archive_model=archive_model),
         replaced(training_util, description_from_metrics=description),
+        replaced(allennlp_train.TrainModel, run=_run),
         vectors_read_by_us(),
     ):
         nodes = (params.params.get("distributed") or {}).get("num_nodes", 1)
@@ -100,6 +102,16 @@ def train_model(
             return allennlp_train.train_model(
                 params, serialization_dir, recover, force, node_rank, **options
             )
+
+
+_run_theirs = allennlp_train.TrainModel.run
+
+
+def _run(training: allennlp_train.TrainModel) -> dict[str, Any]:
+    """Says what an `ElmoTrainer` says for itself, with any trainer."""
+    if not isinstance(training.trainer, ElmoTrainer):
+        warn_of_unused_regexes(training.model)
+    return _run_theirs(training)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from elmo_tasks.common.processes import rank
 from elmo_tasks.common.text import did_you_mean
 from elmo_tasks.common.threads import num_cores
 from elmo_tasks.training.recovery import Recovery
+from elmo_tasks.training.regularizer import warn_of_unused_regexes
 from elmo_tasks.training.several_processes import (
     ElmoDdpAccelerator,
     SharedDataLoader,
@@ -106,6 +107,8 @@ class ElmoTrainer(GradientDescentTrainer):
                 torch.set_num_threads(max(1, num_cores() // here))
         self._recovery = Recovery(self)
         self._callbacks += [EpochReport(self._serialization_dir), self._recovery]
+        if self._primary:
+            warn_of_unused_regexes(self.model)
 
     @classmethod
     @functools.wraps(GradientDescentTrainer.from_partial_objects.__func__)  # type: ignore[attr-defined]
