@@ -65,7 +65,7 @@ ALLENNLP = [
     "dill>=0.3.4",
     "fairscale==0.4.13",
     "huggingface-hub<1",
-    "jsonnet>=0.20",
+    "jsonnet>=0.21",
     "lmdb>=1.4.1",
     "matplotlib>=3.8",
     "more-itertools>=8.12",

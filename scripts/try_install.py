@@ -8,6 +8,8 @@ there from an empty folder, as somebody who has no copy of this repository. Prin
     python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
     python scripts/try_install.py --lowest --sizes core     # the lowest versions of setup.py
 
+`--lowest` needs uv (`make build/uv`), which finds the lowest versions that go together.
+
 There is no C++ compiler in the new environments: the wheel must bring the compiled functions, and
 the source distribution must work without them. `scripts/installed_checks.py` has the checks. Needs
 a network or a full cache of pip, and 6 GB of disk for each environment, unless PyTorch is borrowed.
@@ -135,7 +137,7 @@ def try_one(
     began = time.monotonic()
     if args.lowest:
         bounds = place / "lowest.txt"
-        bounds.write_text("\n".join(lowest(wheel)))
+        bounds.write_text(lowest(wheel, steps[0][0], new))
         install += ["-c", str(bounds)]
     for step in steps:
         run([*install, *step], env={**os.environ, "CXX": "no-such-compiler"})
@@ -158,18 +160,27 @@ def try_one(
     return [version, size, f"{seconds:.0f}", f"{megabytes:,.0f}"], results
 
 
-def lowest(wheel: str) -> list[str]:
-    """Returns the lowest version of each package that a wheel or an extra needs: `name==1.2`."""
+def lowest(wheel: str, installed: str, python: str) -> str:
+    """
+    Returns the lowest versions of all that the wheel needs for what is installed of it, such as
+    `WHEEL[models]`, a line each: `name==1.2`. What is needed by these in turn is the newest.
+    """
     with zipfile.ZipFile(wheel) as file:
         (name,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = email.message_from_bytes(file.read(name))
-    needed = map(Requirement, metadata.get_all("Requires-Dist", []))
-    return sorted(
-        f"{each.name}=={bound.version}"
-        for each in needed
-        for bound in each.specifier
-        if bound.operator == ">="
-    )
+    _, _, extras = installed.rstrip("]").partition("[")
+    needed = []
+    for requirement in map(Requirement, metadata.get_all("Requires-Dist", [])):
+        marker, requirement.marker = requirement.marker, None
+        if marker is None or any(marker.evaluate({"extra": each}) for each in extras.split(",")):
+            needed.append(str(requirement))
+    places = os.pathsep.join([str(ROOT / "build" / "uv" / "bin"), os.environ["PATH"]])
+    uv = shutil.which("uv", path=places)
+    if uv is None:
+        sys.exit("--lowest needs uv: make build/uv")
+    command = [uv, "pip", "compile", "-q", "--resolution", "lowest-direct", "--python", python]
+    command += ["--find-links", str(Path(wheel).parent), "--no-annotate", "--no-header", "-"]
+    return run(command, input="\n".join(needed))
 
 
 def borrow(package: str, site_packages: Path) -> None:
