@@ -36,11 +36,31 @@ html_copy_source = False
 
 API = ROOT / "docs" / "api"
 
+# Where each is imported from, what it is called there, and when one needs it.
+TEN_NAMES = [
+    ("elmo_tasks", "ElmoEncoder", "vectors of any text, without a training"),
+    ("elmo_tasks.elmo", "Elmo", "ELMo in a network of PyTorch"),
+    ("elmo_tasks", "LanguageModel", "how likely words are"),
+    ("elmo_tasks", "load", "the answers of a trained model"),
+    ("elmo_tasks.sklearn", "ElmoFeatures", "vectors of texts in scikit-learn"),
+    ("elmo_tasks.elmo.store", "LayerStore", "layers of sentences, computed once"),
+    ("elmo_tasks.modules.text_embedder", "ElmoBiLmEmbedder", "ELMo in any model of AllenNLP"),
+    ("elmo_tasks.modules.text_embedder", "ElmoTextEmbedder", "the two places of a task model"),
+    ("elmo_tasks.archives.open_archive", "open_archive", "a trained model, opened as data"),
+    ("elmo_tasks.embed.shards", "embed_shards", "files of vectors of a text of any size"),
+]
+# What a config calls a class.
+REGISTERED = {"ElmoBiLmEmbedder": "elmo_bilm"}
+
 
 def write_api_pages() -> list[str]:
-    """Writes a page for each room of the package, and returns the names of the pages."""
+    """
+    Writes a page of the names that most need, and one for each room of the package; returns the
+    names of the pages, in this order.
+    """
     shutil.rmtree(API, ignore_errors=True)
     API.mkdir()
+    (API / "the_ten_names.rst").write_text("\n".join(ten_names()), encoding="utf-8")
     rooms = sorted(path.parent for path in ROOT.glob("elmo_tasks/*/__init__.py"))
     for room in rooms:
         title = f"elmo_tasks.{room.name}"
@@ -50,7 +70,26 @@ def write_api_pages() -> list[str]:
             if path.name != "__init__.py":
                 lines += [module, "-" * len(module), "", f".. automodule:: {module}", ""]
         (API / f"{room.name}.rst").write_text("\n".join(lines), encoding="utf-8")
-    return [f"docs/api/{room.name}" for room in rooms]
+    return ["docs/api/the_ten_names", *(f"docs/api/{room.name}" for room in rooms)]
+
+
+def ten_names() -> list[str]:
+    """Returns the lines of the page of the names that most need."""
+    lines = ["The ten names", "=============", ""]
+    lines += ["What code of yours calls, beside the commands; the modules follow.", ""]
+    for module, name, purpose in TEN_NAMES:
+        title = REGISTERED.get(name, name)
+        lines += [title, "-" * len(title), "", f"For {purpose}::", ""]
+        if name in REGISTERED:
+            lines += [f"    {{ type: '{title}', bilm: 'base' }}", ""]
+        else:
+            lines += [f"    from {module} import {name}", ""]
+        kind = "class" if name[0].isupper() else "function"
+        lines += [f".. auto{kind}:: {module}.{name}"]
+        # The pages of the rooms, which leave out `__init__.py`, have the others in the index.
+        lines += [] if name == "ElmoFeatures" else ["   :no-index:"]
+        lines.append("")
+    return lines
 
 
 def add_contents(app, page: str, source: list[str]) -> None:
@@ -61,7 +100,7 @@ def add_contents(app, page: str, source: list[str]) -> None:
     pages = list(dict.fromkeys(re.findall(r"\]\((docs/\w+)\.md\)", listed)))
     modules = app.config.api_pages
     others = sorted(app.env.found_docs - {root_doc, *pages, *modules})
-    parts = {"Pages": pages, "Modules": modules, "More": others}
+    parts = {"Pages": pages, "Names and modules": modules, "More": others}
     for caption, names in parts.items():
         entries = "\n".join(f"/{name}" for name in names)
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n"

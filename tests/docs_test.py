@@ -5,8 +5,10 @@ and fields looked up. `scripts/try_docs.py` runs them all.
 """
 
 import ast
+import importlib
 import inspect
 import re
+import runpy
 import shlex
 import shutil
 import sys
@@ -292,6 +294,14 @@ def messages() -> Iterator[str]:
             if isinstance(node, ast.JoinedStr):
                 parts = [v.value if isinstance(v, ast.Constant) else "{}" for v in node.values]
                 yield "".join(map(str, parts))
+
+
+def test_the_ten_names_of_the_site_are_there() -> None:
+    names = runpy.run_path(str(ROOT / "docs" / "conf.py"))["TEN_NAMES"]
+
+    assert len(names) == 10
+    for module, name, _ in names:
+        assert getattr(importlib.import_module(module), name).__doc__
 
 
 def test_the_registered_names_of_a_page_are_those_of_the_package() -> None:
