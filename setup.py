@@ -177,7 +177,7 @@ if __name__ == "__main__":
             "numpy>=1.26",
             "h5py>=3.10",
             "safetensors>=0.4.3",
-            "tqdm>=4.62",
+            "tqdm>=4.66",
         ],
         extras_require={
             "allennlp": ALLENNLP,

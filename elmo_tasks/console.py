@@ -3,7 +3,6 @@
 import argparse
 import importlib
 import io
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from elmo_tasks.commands.command import (
 from elmo_tasks.commands.options import BILMS, MODELS
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
+from elmo_tasks.common.progress import prepare_bars
 from elmo_tasks.common.text import did_you_mean
 
 _PLUGIN = "elmo_tasks.plugin"
@@ -40,10 +40,6 @@ def main() -> None:
 
 def _main() -> None:
     sys.argv[0] = "elmo-tasks"
-    if sys.stderr.isatty():
-        # tqdm cannot tell the width of AllenNLP's stream. Some terminals report 0 columns.
-        width = os.get_terminal_size(2).columns or 80
-        os.environ.setdefault("TQDM_NCOLS", str(width - 1))
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")
@@ -60,6 +56,7 @@ def _main() -> None:
         print(f"elmo-tasks {__version__}")
     elif name in COMMANDS:
         args = _parse(name, others)
+        prepare_bars(getattr(args, "file_friendly_logging", False))
         args.func(args)
     else:
         nearest = did_you_mean(name, COMMANDS) or "; elmo-tasks --help lists the commands"

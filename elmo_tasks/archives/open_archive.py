@@ -22,6 +22,7 @@ from elmo_tasks.archives.published_weights import read_published
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_folder, local_path
 from elmo_tasks.common.file_names import PUBLISHED_WEIGHTS
+from elmo_tasks.common.progress import working
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
@@ -50,6 +51,11 @@ def open_archive(
     cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
     overrides: The user's changes to the config, which may name any class.
     """
+    with working(f"opening {name}"):
+        return _opened(name, cuda_device, overrides)
+
+
+def _opened(name: str | os.PathLike, cuda_device: int, overrides: str | dict[str, Any]) -> Archive:
     path = model_path(name)
     is_folder = os.path.isdir(path)
     with nullcontext(path) if is_folder else unpacked(local_path(path)) as folder:

@@ -19,6 +19,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
 
 # The commands under the headings of the help.
@@ -84,7 +85,8 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
     with one_line_errors(args.parser.prog, args.debug, getattr(command, "GOES_ON", "")):
         name = command.__name__.rpartition(".")[2]
         if args.include_package or name not in _WITHOUT_ALLENNLP:
-            import elmo_tasks.plugin  # noqa: F401  registers every name
+            with working("starting"):
+                import elmo_tasks.plugin  # noqa: F401  registers every name
         if args.include_package:
             from allennlp.common.util import import_module_and_submodules
 

@@ -27,6 +27,7 @@ from typing import Any
 from elmo_tasks.commands.options import add_shared
 from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
 
 TASKS = ("bilm", "classify", "coref", "ner", "snli", "squad", "srl", "sst", "tag")
@@ -66,7 +67,8 @@ def run(args: argparse.Namespace) -> None:
         import elmo_tasks.plugin  # noqa: F401  registers every name
         from elmo_tasks.own_data.inspect_data import inspect_data
 
-        config, found = inspect_data(args)
+        with working(f"reading {args.file}"):
+            config, found = inspect_data(args)
     else:
         check_outputs([config], force=args.force)
     if found is None:

@@ -136,7 +136,7 @@ def _score(
     with (
         nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
         # A short text needs no bar.
-        tqdm(unit=" tokens", desc="scoring", delay=3) as progress,
+        tqdm(unit=" tokens", desc="scoring", delay=1) as progress,
     ):
         file.write(settings.header())
         # With --split, only the ends of documents have no tokens.

@@ -75,7 +75,8 @@ def read_vectors(
 
 def vector_words(path: str) -> list[str]:
     """Returns the words of a file in its order, without those that `read_vectors` leaves out."""
-    return [word for _, word, _ in _split_lines(path, None) if word and " " not in word]
+    lines = tqdm(_split_lines(path, None), desc=f"reading the words of {path}")
+    return [word for _, word, _ in lines if word and " " not in word]
 
 
 def _vector(fields: list[str]) -> numpy.ndarray:

@@ -25,7 +25,7 @@ from elmo_tasks.elmo.sentences import (
 from elmo_tasks.kernels.threads import operator_threads
 
 # Seconds before a progress bar appears.
-_PATIENCE = 3
+_PATIENCE = 1
 
 
 class ElmoEncoder:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from allennlp.common.checks import check_for_gpu
 from allennlp.predictors import Predictor
+from tqdm import tqdm
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
@@ -42,7 +43,11 @@ def predict(args: argparse.Namespace) -> None:
     # Who types an input waits for its answer.
     is_typed = args.input_file == "-" and sys.stdin.isatty()
     batch_size = args.batch_size or (1 if is_typed else GROUP)
-    answers = answered(inputs, predictor, batch_size)
+    # Answers that appear on the terminal show how far the command is.
+    is_shown = args.output is None and sys.stdout.isatty()
+    answers = tqdm(
+        answered(inputs, predictor, batch_size), "answers", unit=" inputs", disable=is_shown or None
+    )
     if args.output is None:
         for found in answers:
             print(line_of(found, predictor, form), end="", flush=True)

@@ -9,7 +9,6 @@ from allennlp.commands import train as allennlp_train
 from allennlp.common import Params
 from allennlp.common.params import parse_overrides
 from allennlp.models import Model
-from allennlp.training import util as training_util
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import lock
@@ -67,19 +66,9 @@ def train_model(
         path = write_archive(folder, **options)
         logger.info("the model is in %s, and the log in %s", path, folder)
 
-    trainer = params.params.get("trainer", {})
-    chosen_by = trainer.get("validation_metric", "-loss") if isinstance(trainer, dict) else "-loss"
-
-    def description(metrics: dict[str, float]) -> str:
-        """Returns the text of the progress bar: not all metrics, so that it fits the terminal."""
-        chosen = [chosen_by] if isinstance(chosen_by, str) else chosen_by
-        shown = dict.fromkeys(["loss", *(name.lstrip("+-") for name in chosen)])
-        return ", ".join(f"{name} {metrics[name]:.4g}" for name in shown if name in metrics)
-
     with (
         lock(serialization_dir),
         replaced(allennlp_train, archive_model=archive_model),
-        replaced(training_util, description_from_metrics=description),
         replaced(allennlp_train.TrainModel, run=_run),
         vectors_read_by_us(),
     ):

@@ -9,6 +9,7 @@ from allennlp.models.archival import _WEIGHTS_NAME, CONFIG_NAME
 from allennlp.models.model import _DEFAULT_WEIGHTS
 
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.progress import working
 
 # Of gzip, which hardly compresses the numbers of weights at any level. Python's default is 9.
 _LEVEL = 1
@@ -35,6 +36,7 @@ def write_archive(
         members |= {name: name for name in glob.glob(pattern, root_dir=folder)}
     path = folder / "model.tar.gz"
     with (
+        working(f"packing {path}"),
         atomic_write(path) as aside,
         tarfile.open(aside, "w:gz", compresslevel=_LEVEL) as archive,
     ):

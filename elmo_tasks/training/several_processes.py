@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from allennlp.common import Params
 from allennlp.common.util import is_distributed
-from allennlp.data import Instance, TensorDict
+from allennlp.data import Instance, TensorDict, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.models import Model
 from allennlp.nn.parallel import DdpAccelerator, DdpWrappedModel
@@ -21,6 +21,7 @@ from torch import distributed
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import broadcast, device_of_group, rank
+from elmo_tasks.common.progress import working
 
 
 def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
@@ -65,6 +66,10 @@ class SharedDataLoader(MultiProcessDataLoader):
         """Makes the same number of batches in every process. All processes must call this."""
         if is_distributed() and self.max_instances_in_memory is None:
             self._num_batches = dist_reduce(super().__len__(), distributed.ReduceOp.MAX)
+
+    def index_with(self, vocab: Vocabulary) -> None:
+        with working("indexing the words"):
+            super().index_with(vocab)
 
     def __len__(self) -> int:
         return super().__len__() if self._num_batches is None else self._num_batches

@@ -18,6 +18,7 @@ from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.processes import rank
+from elmo_tasks.common.progress import terminal_width
 from elmo_tasks.common.text import did_you_mean
 from elmo_tasks.common.threads import num_cores
 from elmo_tasks.training.recovery import Recovery
@@ -34,8 +35,9 @@ logger = logging.getLogger(__name__)
 
 class EpochReport(TrainerCallback):
     """
-    Logs a line after each epoch: its seconds, the loss, the metric that chooses the best epoch, and
-    the time until the last epoch ends. Every `ElmoTrainer` has it.
+    Logs a line after each epoch: its loss, the metric that chooses the best epoch, its seconds, and
+    the time until the last epoch ends. On a terminal that is too narrow for all of it, the line has
+    as much as fits. Every `ElmoTrainer` has it.
     """
 
     def on_start(self, *args: Any, **kwargs: Any) -> None:
@@ -47,23 +49,33 @@ class EpochReport(TrainerCallback):
     ) -> None:
         now = time.monotonic()
         self._num_epochs += 1
-        parts = [f"epoch {epoch + 1} of {trainer._num_epochs}: {now - self._epoch_began:.1f} s"]
+        parts = []
         if "training_loss" in metrics:
             parts.append(f"loss {metrics['training_loss']:.4g}")
         for _, name in trainer._metric_tracker.tracked_metrics:
             # A metric that was always NaN has no best value.
             if f"best_validation_{name}" in metrics:
                 best = f"best {metrics[f'best_validation_{name}']:.4g}"
-                value = f"validation {name} {metrics[f'validation_{name}']:.4g}"
+                value = f"{name} {metrics[f'validation_{name}']:.4g}"
                 parts.append(f"{value} ({best}, epoch {metrics['best_epoch'] + 1})")
-        if "validation_unknown_tokens" in metrics:
-            parts.append(f"unknown tokens {metrics['validation_unknown_tokens']:.0%}")
         if left := trainer._num_epochs - epoch - 1:
             seconds = left * (now - self._began) / self._num_epochs
-            parts.append(f"at most {timedelta(seconds=round(seconds))} left")
+            parts.append(f"{timedelta(seconds=round(seconds))} left")
+        parts.append(f"{now - self._epoch_began:.1f} s")
+        if "validation_unknown_tokens" in metrics:
+            parts.append(f"unknown tokens {metrics['validation_unknown_tokens']:.0%}")
         if is_primary:
-            logger.info("; ".join(parts))
+            logger.info(_fitting(f"epoch {epoch + 1} of {trainer._num_epochs}: ", parts))
         self._epoch_began = now
+
+
+def _fitting(line: str, parts: list[str]) -> str:
+    """Returns a line with those of the parts, in their order, for which the terminal has room."""
+    width, shown = terminal_width(), list[str]()
+    for part in parts:
+        if width is None or len(line) + len("; ".join([*shown, part])) <= width:
+            shown.append(part)
+    return line + "; ".join(shown)
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")

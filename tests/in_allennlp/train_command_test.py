@@ -51,18 +51,6 @@ def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "metrics.json").read_text() == "mine"
 
 
-def test_the_bar_has_the_loss_and_the_metric_that_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
-
-    train_model(Params(config), str(tmp_path / "run"))
-
-    bars = [line for line in re.split("[\r\n]", capsys.readouterr().err) if "it/s]" in line]
-    assert any(re.match(r"loss [\d.]+, accuracy [\d.]+: +100%", bar) for bar in bars), bars
-    assert not any("gamma" in bar or "batch_loss" in bar for bar in bars)
-
-
 def test_a_training_of_which_only_the_score_is_kept_writes_no_archive(tmp_path: Path) -> None:
     config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
 

@@ -23,8 +23,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def members(path: Path | str) -> dict[str, bytes | None]:
     with tarfile.open(path) as archive:
-        files = {each.name: archive.extractfile(each) for each in archive}
-        return {name: file and file.read() for name, file in files.items()}
+        files = [(each.name, archive.extractfile(each)) for each in archive]
+        return {name: None if file is None else file.read() for name, file in files}
 
 
 @pytest.mark.parametrize("included", [None, ["extra"], ["extra/*.txt", "nothing"]])

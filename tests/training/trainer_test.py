@@ -218,9 +218,7 @@ def test_an_epoch_has_its_seconds_metric_and_the_time_left(
             callback.on_epoch(trainer, metrics=metrics, epoch=epoch)
 
     assert caplog.messages == [
-        "epoch 1 of 4: 10.0 s; loss 1.25; validation accuracy 0.5 (best 0.5, epoch 1); "
-        "at most 0:00:30 left",
-        "epoch 2 of 4: 10.0 s; loss 1; validation accuracy 0.25 (best 0.5, epoch 1); "
-        "at most 0:00:20 left",
-        "epoch 3 of 4: 10.0 s; loss 1.25; at most 0:00:10 left",
+        "epoch 1 of 4: loss 1.25; accuracy 0.5 (best 0.5, epoch 1); 0:00:30 left; 10.0 s",
+        "epoch 2 of 4: loss 1; accuracy 0.25 (best 0.5, epoch 1); 0:00:20 left; 10.0 s",
+        "epoch 3 of 4: loss 1.25; 0:00:10 left; 10.0 s",
     ]

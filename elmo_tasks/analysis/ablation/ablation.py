@@ -4,7 +4,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,6 +15,7 @@ from elmo_tasks.analysis.ablation.run import (
     Report,
     Run,
     ablation_report,
+    epochs_done,
     failed,
     find_metric,
     fractions_of,
@@ -77,15 +78,56 @@ def run_ablation(
     def begin(run: Run) -> subprocess.Popen | None:
         return start(run, configs[run], packages, run in changed)
 
-    with closing(train_all(ordered, begin, jobs)) as trainings:
-        for run, process in tqdm(trainings, task, len(runs), unit="run"):
+    with (
+        Progress(task, configs) as progress,
+        closing(train_all(ordered, begin, jobs, progress.show)) as trainings,
+    ):
+        for run, process in trainings:
             error = why_failed(run, process, run in changed)
+            progress.end(run)
             results[run] = failed(error) if error else read_result(run, metric)
             report = ablation_report(task, metric, results)
             there = "" if process else "; it was there already"
             tqdm.write(_line(run, results[run], report) + there)
             _write(report, folder)
     return report
+
+
+class Progress(tqdm):
+    """The bar of an ablation: how many runs are complete, and how far the others are."""
+
+    def __init__(
+        self,
+        task: str,
+        configs: Mapping[Run, dict[str, Any]],
+        mininterval: float = 1,
+        **options: Any,
+    ) -> None:
+        options |= {"mininterval": mininterval, "miniters": 0}
+        super().__init__(desc=task, total=len(configs), unit="run", **options)
+        self._num_epochs = {
+            run: config["trainer"].get("num_epochs", 20) for run, config in configs.items()
+        }
+        self._complete = dict.fromkeys(configs, 0.0)
+
+    def show(self, running: Collection[Run]) -> None:
+        """Shows how far the runs are that are trained now."""
+        parts = []
+        for run in running:
+            num_epochs = self._num_epochs[run]
+            done = min(epochs_done(run), num_epochs)
+            # A part that is read from the log falls back when the validation begins.
+            self._complete[run] = max(self._complete[run], done / num_epochs)
+            parts.append(f"{run}: epoch {min(int(done) + 1, num_epochs)} of {num_epochs}")
+        self.set_postfix_str("; ".join(parts), refresh=False)
+        self._advance()
+
+    def end(self, run: Run) -> None:
+        self._complete[run] = 1.0
+        self._advance()
+
+    def _advance(self) -> None:
+        self.update(round(sum(self._complete.values()), 2) - self.n)
 
 
 def _check_outputs(
@@ -153,11 +195,15 @@ def start(
 
 
 def train_all(
-    runs: Iterable[Run], begin: Callable[[Run], subprocess.Popen | None], jobs: int
+    runs: Iterable[Run],
+    begin: Callable[[Run], subprocess.Popen | None],
+    jobs: int,
+    show: Callable[[Collection[Run]], object] = lambda running: None,
 ) -> Generator[tuple[Run, subprocess.Popen | None], None, None]:
     """
     Trains `jobs` runs at the same time, and yields each run with its process when it has ended.
-    Stops the running processes when the generator is closed.
+    Meanwhile calls `show` with those that are trained, several times a second. Stops the running
+    processes when the generator is closed.
     """
     waiting, running = list(runs), dict[Run, subprocess.Popen | None]()
     try:
@@ -171,6 +217,7 @@ def train_all(
             for run in ended:
                 yield run, running.pop(run)
             if not ended:
+                show(running)
                 time.sleep(0.2)
     finally:
         for process in filter(None, running.values()):
@@ -194,8 +241,10 @@ def why_failed(run: Run, process: subprocess.Popen | None, anew: bool = False) -
 
 
 def _process(command: list[str], log: BinaryIO) -> subprocess.Popen:
-    # The log of a run has all messages, since nobody watches the run.
-    env = {"ALLENNLP_LOG_LEVEL": "INFO", **os.environ}
+    # The log of a run has all messages, since nobody watches the run. Its bars are lines there,
+    # whatever those of this process are.
+    own = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
+    env = {"ALLENNLP_LOG_LEVEL": "INFO", **own}
     return subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )

@@ -1,4 +1,6 @@
 import json
+import os
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +10,10 @@ from elmo_tasks.analysis.tables import table
 from elmo_tasks.common.errors import ConfigurationError
 
 Report = dict[str, Any]
+
+# Batches done and all batches in a line of tqdm, and the bytes at the end of a log that have one.
+_BATCHES = re.compile(rb"\| (\d+)/(\d+) \[")
+_END = 2000
 
 
 class Run(NamedTuple):
@@ -100,6 +106,18 @@ def read_result(run: Run, metric: str) -> dict[str, Any]:
         "epochs": num_epochs,
         "best_epoch": metrics["best_epoch"],
     }
+
+
+def epochs_done(run: Run) -> float:
+    """Returns how many epochs of a run have ended, with the part of the present one in its log."""
+    done = len(list(run.folder.glob("metrics_epoch_*.json")))
+    try:
+        with open(run.log, "rb") as log:
+            log.seek(max(0, os.stat(run.log).st_size - _END))
+            batches = _BATCHES.findall(log.read())
+    except OSError:
+        return done
+    return done + (int(batches[-1][0]) / max(1, int(batches[-1][1])) if batches else 0)
 
 
 def failed(error: str) -> dict[str, Any]:

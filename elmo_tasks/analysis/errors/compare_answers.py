@@ -54,7 +54,7 @@ def read_cases(archive: Archive, data: str) -> Compared:
     if not instances:
         raise ConfigurationError(f"{data} has no instance")
     cases = []
-    with tqdm(total=len(instances), desc="predicting", delay=3) as progress:
+    with tqdm(total=len(instances), desc="predicting", delay=1) as progress:
         for instance, answer in zip(instances, predictor.stream_instances(instances)):
             if isinstance(answer, Exception):
                 raise answer

@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.analysis.ablation.ablation import train_all, why_failed
-from elmo_tasks.analysis.ablation.run import Report, Run, find_metric, read_result, text_of
+from elmo_tasks.analysis.ablation.ablation import Progress, train_all, why_failed
+from elmo_tasks.analysis.ablation.run import (
+    Report,
+    Run,
+    epochs_done,
+    find_metric,
+    read_result,
+    text_of,
+)
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.ablation_reports import FAILED, ROOT, report, result
 
@@ -219,3 +226,32 @@ def test_a_run_that_failed_says_how_and_with_what_last_word(tmp_path: Path) -> N
     for process, cause in ((failed, "exit 1"), (killed, "signal 9")):
         process.wait()
         assert why_failed(run, process) == f"{cause}: ValueError: no such file"
+
+
+def test_the_epochs_of_a_run_and_the_batches_of_its_log_are_counted(run: Run) -> None:
+    assert epochs_done(run) == 0
+
+    for epoch in range(2):
+        (run.folder / f"metrics_epoch_{epoch}.json").touch()
+    run.log.write_text("loading instances: 9it [00:00]\n")
+    assert epochs_done(run) == 2
+
+    bars = ("loss 1:  50%|#####     | 4/8 [00:01<", "loss 1:  75%|#######5  | 6/8 [00:02<")
+    run.log.write_text("\n".join(bars))
+    assert epochs_done(run) == 2.75
+
+
+def test_a_bar_shows_how_far_the_runs_are_that_are_trained(
+    run: Run, capsys: pytest.CaptureFixture
+) -> None:
+    other = Run(run.root, "both", 2)
+    (run.folder / "metrics_epoch_0.json").touch()
+    configs = {each: {"trainer": {"num_epochs": 4}} for each in (run, other)}
+
+    with Progress("sst", configs, disable=False, mininterval=0) as progress:
+        progress.show([run])
+        progress.end(other)
+        shown = progress.n
+
+    assert shown == 1.25
+    assert "both, seed 1: epoch 2 of 4" in capsys.readouterr().err

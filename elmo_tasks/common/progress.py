@@ -1,0 +1,72 @@
+"""
+Shows on a terminal how far a command is. What counts its steps is a bar of tqdm, here as in
+AllenNLP; `working` is for the rest.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# The description is at the end, where the edge of the terminal cuts it: AllenNLP's bars of a
+# training have all metrics there.
+_FORMAT = "{bar:10} {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}] {desc}"
+
+# Seconds until `working` shows something, and between two of its lines.
+_INTERVAL = 1.0
+
+
+def prepare_bars(as_lines: bool = False) -> None:
+    """
+    Chooses how the bars of this process look, those of AllenNLP as well: on a terminal they fit its
+    width and vanish at their end; elsewhere there are none. With `as_lines`, each state of a bar is
+    a line. These are defaults of tqdm, which it reads when it is imported.
+    """
+    width = terminal_width()
+    # tqdm cannot tell the width of AllenNLP's stream.
+    defaults = {} if width is None else {"NCOLS": str(width)}
+    if as_lines:
+        # What takes a moment needs no line.
+        defaults["DELAY"] = "2"
+    elif width is None:
+        defaults["DISABLE"] = "1"
+    else:
+        # An empty text is false.
+        defaults |= {"LEAVE": "", "BAR_FORMAT": _FORMAT}
+    for name, value in defaults.items():
+        os.environ.setdefault(f"TQDM_{name}", value)
+
+
+def terminal_width() -> int | None:
+    """Returns the number of columns that a line may have, or `None` if there is no terminal."""
+    if not sys.stderr.isatty():
+        return None
+    # Some terminals report 0 columns. In the last one, a line would wrap.
+    return (os.get_terminal_size(2).columns or 80) - 1
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Shows on a terminal what a block does, and for how long, if it takes more than a second."""
+    if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE"):
+        yield
+        return
+    ended = threading.Event()
+    shown = threading.Thread(target=_show, args=(what, ended), daemon=True)
+    shown.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        shown.join()
+
+
+def _show(what: str, ended: threading.Event) -> None:
+    if ended.wait(_INTERVAL):
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc=what, bar_format="{desc} [{elapsed}]", leave=False) as bar:
+        while not ended.wait(_INTERVAL):
+            bar.refresh()
