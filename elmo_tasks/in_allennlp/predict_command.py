@@ -83,7 +83,7 @@ def write_answers(
             add_to(table, found, predictor)
         table.write(output, form, header)
     else:
-        lines = (line_of(found, predictor, form) for found in answers)
+        lines: Iterator[str] = (line_of(found, predictor, form) for found in answers)
         if form == "columns":
             lines = AnswerColumns(inputs.name, output, predictor).lines(answers)
         write_text(_until_failure(lines, failures), output)
