@@ -154,8 +154,8 @@ def _names(sentences: Sequence[list[list[str]]], shift: int) -> list[str]:
     names = [f"column_{place}" for place in range(1, len(columns) + 1)]
     if len(columns) == 10 - shift and shift:
         return ["word", *CONLLU[2:]]
-    values = [{row[place] for each in sentences for row in each} for place in columns]
-    are_tags = [_are_span_tags(each) for each in values]
+    values = [Counter(row[place] for each in sentences for row in each) for place in columns]
+    are_tags = [_are_span_tags(each) or _are_mostly_outside(each) for each in values]
     word = are_tags.index(False) if False in are_tags else 0
     differ = [
         place - shift
@@ -171,9 +171,14 @@ def _names(sentences: Sequence[list[list[str]]], shift: int) -> list[str]:
     return names
 
 
-def _are_span_tags(values: set[str]) -> bool:
+def _are_span_tags(values: Counter[str]) -> bool:
     usual = usual_tags(values)
-    return values <= usual.keys() and any("-" in written for written in usual.values())
+    return values.keys() <= usual.keys() and any("-" in written for written in usual.values())
+
+
+def _are_mostly_outside(values: Counter[str]) -> bool:
+    """Returns whether values may be types of spans, such as `PER`, and else mostly `O`."""
+    return len(values) > 1 and values["O"] == max(values.values()) and values["O"] > 1
 
 
 def _simple(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from elmo_tasks.own_data.split import part_suffix, read_examples
 from elmo_tasks.own_data.tags import choose_tags
@@ -177,8 +177,12 @@ def files(draw: Any) -> tuple[list[Sentence], Dress]:
     return draw(st.permutations(sentences)), dress
 
 
+IO_FIRST = Dress("\t", "IO", "{0}-{1}".format, tag_first=True, suffix=".tsv")
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(files())
+@example((PLAIN, IO_FIRST))
 def test_a_file_in_any_dress_is_read_as_it_was_meant_or_refused(
     tmp_path_factory: pytest.TempPathFactory, file: tuple[list[Sentence], Dress]
 ) -> None:
