@@ -1,6 +1,7 @@
 """
-Trains the configs of docs/moving_from_allennlp.md: those of allennlp-models, and those of this
-package that take their place. Text, biLM and vectors are fixtures, and so are the widths.
+Trains the configs of allennlp-models in fixtures/allennlp, and those of this package that take
+their place in docs/moving_from_allennlp.md. Text, biLM and vectors are fixtures, and so are the
+widths.
 """
 
 import json
@@ -23,7 +24,7 @@ from tests.helpers.configs import CONFIGS, ROOT, TINY
 PAGE = ROOT / "docs" / "moving_from_allennlp.md"
 FIXTURES = ROOT / "fixtures"
 
-# The text of each section's old config.
+# The text of each old config.
 TEXTS = {
     "ner_elmo": "ner.txt",
     "biattentive_classification_network_elmo": "sst.txt",
@@ -31,25 +32,25 @@ TEXTS = {
     "bidaf_elmo": "squad.json",
     "srl_elmo": "srl",
     "coref": "coref.gold_conll",
-    "A classifier of texts": "imdb.jsonl",
+    "text_classifier": "imdb.jsonl",
 }
 
-# The widths of the page that have the width of ELMo in them, and how often. Coreference reads one
-# span, and three of them beside each other.
+# The widths of the old configs that have the width of ELMo in them, and how often. Coreference reads
+# one span, and three of them beside each other.
 WITH_ELMO = {1024: 1, 1124: 1, 1202: 1, 1224: 1, 1324: 1, 1424: 1, 2244: 1, 6752: 3}
 
 # The width of the ELMo of `original`, and of the fixture.
 ORIGINAL, FIXTURE = 1024, 32
 
 
-def sections() -> dict[str, list[str]]:
-    """Returns the two configs of each section of the page that has them."""
+def new_configs() -> dict[str, str]:
+    """Returns the config of each section of the page, by the name of the old one that it links."""
     _, *parts = re.split(r"^### ", PAGE.read_text(encoding="utf-8"), flags=re.M)
-    blocks = {
-        part.partition("\n")[0].rpartition(": ")[2]: re.findall(r"```jsonnet\n(.*?)```", part, re.S)
-        for part in parts
-    }
-    return {name: configs for name, configs in blocks.items() if configs}
+    configs = {}
+    for part in parts:
+        if old := re.findall(r"\(\.\./fixtures/allennlp/(\w+)\.jsonnet\)", part):
+            (configs[old[0]],) = re.findall(r"```jsonnet\n(.*?)```", part, re.S)
+    return configs
 
 
 def narrower(value: Any) -> Any:
@@ -73,9 +74,9 @@ def losses(config: dict[str, Any], folder: Path, num_epochs: int = 1) -> list[fl
     return [metrics["training_loss"], metrics["validation_loss"]]
 
 
-def test_the_page_has_the_seven_configs() -> None:
-    assert sections().keys() == TEXTS.keys()
-    assert all(len(configs) == 2 for configs in sections().values())
+def test_the_page_has_a_config_in_place_of_each_old_one() -> None:
+    assert new_configs().keys() == TEXTS.keys()
+    assert {path.stem for path in (FIXTURES / "allennlp").iterdir()} == TEXTS.keys()
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -86,7 +87,9 @@ def test_the_old_config_trains(name: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(tokenizer, "get_spacy_model", lambda *_, **__: spacy.blank("en"))
     for part in "tagging classification pair_classification rc structured_prediction coref".split():
         __import__(f"allennlp_models.{part}")
-    config = narrower(json.loads(_jsonnet.evaluate_snippet(name, sections()[name][0])))
+    config = narrower(
+        json.loads(_jsonnet.evaluate_file(str(FIXTURES / "allennlp" / f"{name}.jsonnet")))
+    )
     text = FIXTURES / TEXTS[name]
     if name == "srl_elmo":
         text = tmp_path / "srl"
@@ -105,7 +108,7 @@ def test_the_old_config_trains(name: str, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_new_config_trains(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    snippet = sections()[name][1].replace("elmo_tasks/", f"{CONFIGS}/lib/")
+    snippet = new_configs()[name].replace("elmo_tasks/", f"{CONFIGS}/lib/")
     paths = re.findall(r"_data_path: '(.*?)'", snippet)
     library = snippet.partition(")")[0] + ")"
     # The overlay knows the paths of the libraries.
