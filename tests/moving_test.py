@@ -35,7 +35,7 @@ TEXTS = {
     "text_classifier": "imdb.jsonl",
 }
 
-# The widths of the old configs that have the width of ELMo in them, and how often. Coreference reads
+# The widths of the old configs that have that of ELMo in them, and how often. Coreference reads
 # one span, and three of them beside each other.
 WITH_ELMO = {1024: 1, 1124: 1, 1202: 1, 1224: 1, 1324: 1, 1424: 1, 2244: 1, 6752: 3}
 
