@@ -1,3 +1,4 @@
+import gzip
 import os
 import shutil
 from collections.abc import Callable
@@ -38,7 +39,13 @@ def copied(path: Path) -> str:
     return str(shutil.copy(str(path), path.parent / "copy.txt"))
 
 
-@pytest.mark.parametrize("other_name", [str, other_spelling, link, hard_link, copied])
+def compressed(path: Path) -> str:
+    packed = path.parent / "copy.txt.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    return str(packed)
+
+
+@pytest.mark.parametrize("other_name", [str, other_spelling, link, hard_link, copied, compressed])
 def test_a_training_file_by_any_name_is_no_held_out_text(
     other_name: Callable[[Path], str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
