@@ -30,14 +30,14 @@ from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.app import ServedModel
 from tests.helpers.command_line import our_command
-from tests.helpers.configs import CONFIGS
+from tests.helpers.configs import CONFIGS, FIXTURE_BILM
 from tests.helpers.served import app_of, running
 
 DATA = "no\tThe boat left.\nyes\tDid it rain?\nno\tWe sang.\nyes\tWho left?\n"
 CONFIG = f"""
 (import '{CONFIGS}/lib/base.libsonnet') {{
   local config = self,
-  elmo_at: ['input', 'output'], elmo_lambda: 0.1, bilm: 'fixture',
+  elmo_at: ['input', 'output'], elmo_lambda: 0.1, bilm: {FIXTURE_BILM},
   word_vectors: {{ embedding_dim: 4 }},
   dataset_reader: {{ type: 'toy', token_indexers: config.token_indexers }},
   train_data_path: 'questions.tsv', validation_data_path: 'questions.tsv',

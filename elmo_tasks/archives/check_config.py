@@ -73,7 +73,10 @@ named_packages: set[str] = set()
 
 
 class NotAllowed(Exception):
-    """Raised for a forbidden part of a config. The arguments are its path and what is wrong."""
+    """
+    Raised for a forbidden part of a config. The arguments are its path, what is wrong and, unless
+    it may be a class of the user's own, what to do.
+    """
 
 
 def check_config(config: Mapping[str, Any]) -> None:
@@ -144,7 +147,11 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
         if not is_foreign and (is_file or key in _OTHERS):
             raise NotAllowed(f"{path}.{key}", f"is an argument of {target.__name__}")
         if key == "bilm" and isinstance(value, str) and not is_name(value):
-            raise NotAllowed(f"{path}.{key}", f"is {value!r:.80}, no name of a biLM")
+            raise NotAllowed(
+                f"{path}.{key}",
+                f"is {value!r:.80}, no name of a biLM",
+                'put {"options": ...} with the content of its options.json there, or train again',
+            )
         # Other keys need no check: AllenNLP refuses a field that is not an argument.
         if key in parameters:
             _check(parameters[key].annotation, value, f"{path}.{key}")

@@ -26,11 +26,15 @@ from elmo_tasks.common.progress import working
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
+from elmo_tasks.elmo.from_config import with_kept_options
 from elmo_tasks.readers.former import without_former
 
 # A model may have this many parameters that are not in its file. A published model may name a biLM
 # in place of the biLM's parameters, up to 94 million.
 _MORE_PARAMETERS = 2 * 10**8
+
+# What to do about most of what an archive may not have.
+_OF_A_CLASS = "a class of your own needs --include-package"
 
 # The memory that a parameter tensor takes besides its numbers, expressed as a count of numbers.
 _OVERHEAD = 20_000
@@ -77,13 +81,14 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     for key in ("dataset_reader", "model"):
         if key not in config:
             raise ConfigurationError(f"config.json has no {key}")
+    config["model"] = with_kept_options(config["model"], folder)
     try:
         check_config({**config, "model": _without_files(config["model"])})
     except NotAllowed as refused:
-        path, what = refused.args
+        path, what, *advice = refused.args
         raise ConfigurationError(
-            f"{path} in config.json {what}, which an archive may not have (see SECURITY.md); a "
-            "class of your own needs --include-package; `allennlp` loads whatever is named"
+            f"{path} in config.json {what}, which an archive may not have (see SECURITY.md); "
+            f"{advice[0] if advice else _OF_A_CLASS}; `allennlp` loads whatever is named"
         ) from None
     if overrides:
         text = json.dumps(overrides) if isinstance(overrides, dict) else overrides

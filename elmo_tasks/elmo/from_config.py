@@ -1,14 +1,20 @@
 import copy
+import json
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.bilm.make_bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import is_hub_name
+from elmo_tasks.common.file_names import KEPT_OPTIONS
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.from_fields import from_fields
-from elmo_tasks.elmo.locate import locate_bilm, locate_weights
+from elmo_tasks.common.text import parse_json
+from elmo_tasks.elmo.locate import KNOWN_BILMS, locate_bilm, locate_weights
 from elmo_tasks.elmo.store import LayerStore
 
 
@@ -25,7 +31,8 @@ def bilm_from_config(
         `LayerStore`. `options` may be left out if `pretrained_file` is a name, folder or
         repository.
     serialization_dir: The folder of the training, or of the unpacked archive. A model from an
-        archive has no store.
+        archive has no store. A training keeps the options of a biLM that is given by its path, so
+        that its archive needs no other file.
 
     # Raises
 
@@ -33,7 +40,10 @@ def bilm_from_config(
     """
     if isinstance(bilm, BiLm):
         return bilm
-    fields = _located(_fields_of(bilm))
+    fields = _fields_of(bilm)
+    if serialization_dir is not None and _lacks_options(bilm):
+        fields = _with_kept_options(fields, Path(serialization_dir))
+    fields = _located(fields)
     store = fields.pop("store", None)
     if store is not None and not isinstance(store, LayerStore):
         store = from_fields(LayerStore, store)
@@ -64,6 +74,65 @@ def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
         children = config if isinstance(config, list) else []
     for child in children:
         yield from parents_of_bilms(child)
+
+
+def bilm_of_path(name: str) -> dict[str, Any] | None:
+    """
+    Returns the `options` and the `pretrained_file` that the path or repository of a biLM stands for
+    in the jsonnet of our configs; `None` if this is neither.
+    """
+    path = os.path.expanduser(name)
+    if not (os.path.exists(path) or is_hub_name(path)):
+        return None
+    located = locate_bilm(path)
+    file = str(located.weights) if os.path.isdir(path) else path
+    return {"options": read_options(located.options), "pretrained_file": file}
+
+
+def with_kept_options(config: Any, folder: Path) -> Any:
+    """
+    Returns a copy of the config of a model, in which a `bilm` that is given by its path has the
+    options that its training kept in the folder.
+    """
+    config, kept = copy.deepcopy(config), _kept_options(folder)
+    for parent in parents_of_bilms(config):
+        fields = _fields_of(parent["bilm"])
+        file = fields.get("pretrained_file")
+        if _lacks_options(parent["bilm"]) and file in kept:
+            # Where there is no folder of this path, it would be taken for a repository.
+            if file not in KNOWN_BILMS:
+                del fields["pretrained_file"]
+            parent["bilm"] = {"options": kept[file], **fields}
+    return config
+
+
+def _lacks_options(bilm: Any) -> bool:
+    """Returns whether a biLM is neither a name, which every machine knows, nor has its options."""
+    return bilm not in KNOWN_BILMS if isinstance(bilm, str) else "options" not in bilm
+
+
+def _kept_options(folder: Path) -> dict[str, Any]:
+    path = folder / KEPT_OPTIONS
+    kept = parse_json(path.read_bytes()) if path.is_file() else {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def _with_kept_options(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """
+    Keeps the options of a biLM in the folder of a new training. From an archive, returns the fields
+    with the options that are there, if the biLM is not.
+    """
+    kept = _kept_options(folder)
+    # AllenNLP removes this field from the config of an archive.
+    file = fields.get("pretrained_file") or (next(iter(kept)) if len(kept) == 1 else "")
+    is_trained = any(folder.glob("*.th")) or any(folder.glob("*.safetensors"))
+    if is_trained and file in kept and not os.path.exists(os.path.expanduser(file)):
+        others = {key: value for key, value in fields.items() if key != "pretrained_file"}
+        return {**others, "options": kept[file]}
+    if file and not is_trained and folder.is_dir():
+        kept[file] = read_options(locate_bilm(file).options)
+        write_whole(folder / KEPT_OPTIONS, json.dumps(kept))
+    return fields
 
 
 def _fields_of(bilm: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.outputs import paths_in
 from elmo_tasks.common.package_data import config_path, import_jsonnet
 from elmo_tasks.common.text import nearest_or_all
+from elmo_tasks.elmo.from_config import bilm_of_path
 from elmo_tasks.in_allennlp import replaced
 
 # Fields that AllenNLP's `train` reads itself. The other fields are arguments of its `TrainModel`.
@@ -113,9 +114,14 @@ def _evaluate_file(path: str, **options: Any) -> str:
 
 def _with_our_names(evaluate: Callable[..., str]) -> Callable[..., str]:
     def evaluate_with_names(name: str, *args: Any, **options: Any) -> str:
+        callbacks = {
+            "import_callback": _import,
+            # training_configs/lib/chosen_bilm.libsonnet calls it.
+            "native_callbacks": {"elmo_bilm": (("path",), bilm_of_path)},
+        }
         try:
-            # Within another block of `configs_by_name`, the options have the callback already.
-            return evaluate(name, *args, **{"import_callback": _import, **options})
+            # Within another block of `configs_by_name`, the options have the callbacks already.
+            return evaluate(name, *args, **{**callbacks, **options})
         except RuntimeError as error:
             # AllenNLP evaluates the overrides as a snippet without a name.
             message = re.sub("^[A-Z]+ ERROR: ", "", str(error).strip().split("\n")[0])

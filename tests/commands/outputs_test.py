@@ -261,10 +261,10 @@ def test_an_output_that_exists_is_replaced_only_with_force(
 
 
 def _write_probe(path: Path) -> None:
-    from tests.helpers.configs import evaluate
+    from tests.helpers.configs import FIXTURE_BILM, evaluate
 
     data = "train_data_path: 'fixtures/ner.txt', validation_data_path: 'fixtures/ner.txt'"
-    config = f"(import 'training_configs/probe/pos.jsonnet') + {{ bilm: 'fixture', {data} }}"
+    config = f"(import 'training_configs/probe/pos.jsonnet') + {{ bilm: {FIXTURE_BILM}, {data} }}"
     path.write_text(json.dumps(evaluate(config)))
 
 

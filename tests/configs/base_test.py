@@ -89,7 +89,7 @@ REFUSED = [
     ("sst", "elmo_lambda: -1", "elmo_lambda must be 0 or more, not -1"),
     ("sst", "elmo_dropout: 1", "elmo_dropout must be from 0 to below 1"),
     ("sst", "elmo_layer_norm: true", "null, 'batch' or 'sentence', not true"),
-    ("sst", "bilm: 'smal'", "bilm must be one of base,.* fixture, medium, .*, not smal"),
+    ("sst", "bilm: 'smal'", "bilm must be one of base,.* medium, .*, not smal"),
     ("sst", "bilm: { options: {} }", "or an object with options and pretrained_file, not"),
     ("sst", "word_vectors: 'glove'", r"one of glove\.6B\.100d, glove\.840B, learned, or"),
     ("sst", "min_count: 0", "min_count must be an integer of 1 or more, not 0"),

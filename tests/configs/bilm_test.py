@@ -64,7 +64,7 @@ REFUSED = [
     (
         "continue",
         "from_bilm: 'smal'",
-        "from_bilm must be one of base, fixture, medium, .*, not smal",
+        "from_bilm must be one of base, medium, .*, not smal",
     ),
     (
         "continue",

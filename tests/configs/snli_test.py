@@ -6,14 +6,14 @@ from allennlp.models import Model
 from allennlp.training.learning_rate_schedulers import LearningRateScheduler
 from allennlp.training.optimizers import Optimizer
 
-from tests.helpers.configs import BILMS, config, tiny
+from tests.helpers.configs import FIXTURE_BILM, config, tiny
 from tests.helpers.task_models import Task
 
 
 @pytest.mark.parametrize("name", ["baseline", "both"])
 def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str) -> None:
     # A biLM that trains is not penalised either.
-    trained = f"{BILMS}.fixture {{ requires_grad: true, state: 'reset' }}"
+    trained = f"{FIXTURE_BILM} {{ requires_grad: true, state: 'reset' }}"
     model = Task("snli").build(f"{{ weight_penalty: 0.5, bilm:: {trained} }}", name).model
     expected = torch.zeros(())
     regularized = set()

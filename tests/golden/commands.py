@@ -19,7 +19,7 @@ from elmo_tasks.in_allennlp.config_names import read_config
 from tests.golden.layers import SENTENCES
 from tests.golden.losses import losses_of
 from tests.golden.numbers import summary
-from tests.helpers.configs import evaluate, tiny
+from tests.helpers.configs import FIXTURE_BILM, evaluate, tiny
 
 BILM = Path("fixtures/bilm")
 SST = Path("fixtures/archives/sst.tar.gz")
@@ -216,7 +216,9 @@ def probe(name: str, data: str, folder: Path) -> dict[str, Any]:
         f"{{ train_data_path: '{data}', validation_data_path: '{data}', bilm_dtype: 'float32' }}"
     )
     path = folder / "config.json"
-    config = f"(import 'training_configs/probe/{name}.jsonnet') + {{ bilm: 'fixture' }} + {change}"
+    config = (
+        f"(import 'training_configs/probe/{name}.jsonnet') + {{ bilm: {FIXTURE_BILM} }} + {change}"
+    )
     path.write_text(json.dumps(evaluate(config)))
     return numbers("probe", path)
 

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "training_configs"
 BILMS = f"(import '{CONFIGS}/lib/bilms.libsonnet')"
 TINY = f"(import '{ROOT}/fixtures/tiny.libsonnet')"
+FIXTURE_BILM = f"{TINY}.bilm"
 
 # The configs of the repository by their folders. Tests take this list rather than a glob, so that
 # a config which a user saves beside the shipped ones is not tested.

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from tests.helpers.configs import FIXTURE_BILM
+
 ROOT = Path(__file__).parents[2]
 CONFIGS = {"pos": "fixtures/ner.txt", "senses": "fixtures/senses.txt"}
 
@@ -11,6 +13,6 @@ def config_file(folder: Path, name: str, change: str = "{}") -> Path:
     data = f"train_data_path: '{CONFIGS[name]}', validation_data_path: '{CONFIGS[name]}'"
     path.write_text(
         f"(import '{ROOT}/training_configs/probe/{name}.jsonnet')"
-        f" {{ bilm: 'fixture', {data} }} + {change}"
+        f" {{ bilm: {FIXTURE_BILM}, {data} }} + {change}"
     )
     return path

@@ -15,7 +15,7 @@ from elmo_tasks.common.package_data import config_folder
 from elmo_tasks.in_allennlp.config_names import read_config
 from elmo_tasks.own_data.split import result_lines
 from tests.helpers.command_line import our_command
-from tests.helpers.configs import ROOT, evaluate
+from tests.helpers.configs import FIXTURE_BILM, ROOT, evaluate
 from tests.helpers.training import train
 
 FOODS = ["Käse", "naïve Suppe", "a „plum“ cake", 'bread, "fresh"; warm', "tea"]
@@ -75,7 +75,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = (
             Path("reviews.jsonnet").read_text().replace("'elmo_tasks/", f"'{config_folder()}/lib/")
         )
-    config = evaluate(f"{text} + {{ bilm:: 'fixture', hidden_dim:: 8, store:: null }}")
+    config = evaluate(f"{text} + {{ bilm:: {FIXTURE_BILM}, hidden_dim:: 8, store:: null }}")
     config["trainer"]["num_epochs"] = 2
     for name in ("train_data_path", "validation_data_path"):
         config[name] = str(folder / config[name])

@@ -4,7 +4,7 @@
 // The fields with `::` are the choices. A config changes a choice with a single colon, as in
 // `(import '../lib/sst.libsonnet') { elmo_at: ['input'] }`. A misspelt choice thus becomes a field
 // of the config, which `elmo-tasks train` refuses.
-local bilms = import 'bilms.libsonnet';
+local chosen_bilm = import 'chosen_bilm.libsonnet';
 
 // The names that `word_vectors` can have, with the arguments of AllenNLP's `embedding`.
 local vectors = { learned: { embedding_dim: 100 } } + import 'vectors.libsonnet';
@@ -42,7 +42,7 @@ local is_one_of(value, choices) = std.member(choices, value);
   // What each layer is normalized over to mean 0 and variance 1: 'batch', 'sentence', or null for
   // no normalization.
   elmo_layer_norm:: null,
-  // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
+  // A name in bilms.libsonnet, a folder, or an object with `options` and `pretrained_file`.
   bilm:: 'base',
   // The dtype of a frozen biLM's matrix products: 'float32', 'bfloat16', or 'auto', which is
   // bfloat16 on a CPU or GPU that has units for it and float32 elsewhere. A `dtype` in `bilm` comes
@@ -81,10 +81,7 @@ local is_one_of(value, choices) = std.member(choices, value);
   assert is_one_of(config.elmo_layer_norm, [null, 'batch', 'sentence']) :
          "elmo_layer_norm must be null, 'batch' or 'sentence', not %s"
          % std.toString(config.elmo_layer_norm),
-  assert local bilm = config.chosen_bilm;
-         std.isObject(bilm) && 'options' in bilm && 'pretrained_file' in bilm :
-         'bilm must be one of %s, or an object with options and pretrained_file, not %s'
-         % [names(bilms), std.toString(config.bilm)],
+  assert std.isObject(config.chosen_bilm),
   assert config.store == null || std.isString(config.store) || std.isObject(config.store) :
          'store must be null, a folder, or an object with path, dtype or memory, not %s'
          % std.toString(config.store),
@@ -102,7 +99,7 @@ local is_one_of(value, choices) = std.member(choices, value);
 
   // The fields below follow from the choices. A task's libsonnet reads them.
 
-  chosen_bilm:: known_or_own(config.bilm, bilms),
+  chosen_bilm:: chosen_bilm('bilm', config.bilm),
   chosen_vectors:: known_or_own(config.word_vectors, vectors),
 
   local has_elmo = std.length(config.elmo_at) > 0,

@@ -43,10 +43,4 @@ local ours(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
   medium: bilm('medium', 2048, 256, 1),
   original: bilm('original', 4096, 512, 2),
   'original-5.5B': bilm('original-5.5B', 4096, 512, 2),
-
-  // A tiny biLM with random weights, for tests.
-  fixture: {
-    options: import '../../fixtures/bilm/options.json',
-    pretrained_file: 'fixtures/bilm/weights.hdf5',
-  },
 }

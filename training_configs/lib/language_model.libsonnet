@@ -1,7 +1,7 @@
 // Pre-training of a biLM (Peters et al. 2018, sections 3.1, 3.2 and 3.4). Where the paper gives no
 // number, it is that of bilm-tf. The fields with `::` are the choices. A config changes a choice
 // with a single colon: `(import '../lib/language_model.libsonnet') { cell_dim: 512 }`.
-local bilms = import 'bilms.libsonnet';
+local chosen_bilm = import 'chosen_bilm.libsonnet';
 local vectors = import 'vectors.libsonnet';
 
 // The tasks whose text a biLM can be continued on (Peters et al. 2018, supplement A.1).
@@ -75,7 +75,8 @@ local with_softmax = ['base'];
   // `from_archive`: the model.tar.gz of another training, whose softmax and words are used as well.
   // It needs the options.json beside the archive: `options: import 'runs/base/options.json'`.
   //
-  // `from_bilm`: a name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
+  // `from_bilm`: a name in bilms.libsonnet, a folder, or an object with `options` and
+  // `pretrained_file`.
   //
   // `from_softmax`: the name or folder of the same biLM, if `elmo-tasks pack` wrote it with its
   // softmax, from which the softmax then starts. With null, the softmax is new, and only the softmax
@@ -135,20 +136,13 @@ local with_softmax = ['base'];
          || (config.from_archive == null && config.from_bilm == null) :
          'start_from_vectors would begin a trained biLM anew: '
          + 'give num_vector_batches: 0, so that it only goes on learning the vectors',
-  assert config.from_bilm == null
-         || (std.isObject(config.chosen_bilm)
-             && std.objectHas(config.chosen_bilm, 'options')
-             && std.objectHas(config.chosen_bilm, 'pretrained_file')) :
-         'from_bilm must be one of %s, or an object with options and pretrained_file, not %s'
-         % [std.join(', ', std.objectFields(bilms)), std.toString(config.from_bilm)],
+  assert config.from_bilm == null || std.isObject(config.chosen_bilm),
 
   assert config.from_softmax == null || config.from_bilm != null :
          'from_softmax is the softmax of from_bilm, which is null',
 
   chosen_bilm::
-    if std.isString(config.from_bilm) && std.objectHas(bilms, config.from_bilm)
-    then bilms[config.from_bilm]
-    else config.from_bilm,
+    if config.from_bilm != null then chosen_bilm('from_bilm', config.from_bilm),
 
   dataset_reader: {
     type: 'elmo_sentences',

@@ -1,10 +1,10 @@
 // Probes of `elmo-tasks probe`: how well the tags of words follow from each layer of a biLM.
-local bilms = import 'bilms.libsonnet';
+local chosen_bilm = import 'chosen_bilm.libsonnet';
 
 {
   local config = self,
 
-  // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
+  // A name in bilms.libsonnet, a folder, or an object with `options` and `pretrained_file`.
   bilm:: 'base',
   // The dtype of the biLM's matrix products: 'float32', 'bfloat16', or 'auto', which is bfloat16 on
   // a CPU or GPU that has units for it and float32 elsewhere. A `dtype` in `bilm` comes first.
@@ -16,15 +16,8 @@ local bilms = import 'bilms.libsonnet';
   // (elmo_tasks/analysis/probe).
   probe:: { type: 'linear' },
 
-  local bilm =
-    if std.isString(config.bilm) && std.objectHas(bilms, config.bilm)
-    then bilms[config.bilm]
-    else config.bilm,
-  assert std.isObject(bilm)
-         && std.objectHas(bilm, 'options')
-         && std.objectHas(bilm, 'pretrained_file') :
-         'bilm must be one of %s, or an object with options and pretrained_file, not %s'
-         % [std.join(', ', std.objectFields(bilms)), std.toString(config.bilm)],
+  local bilm = chosen_bilm('bilm', config.bilm),
+  assert std.isObject(bilm),
 
   local store = if std.isString(config.store) then { path: config.store } else config.store,
 
