@@ -1,14 +1,15 @@
 """
 Show where a model errs, and whether another one is better by more than chance.
 
-The model may be one of sentiment, entities, entailment, reading, semantic roles or coreference. The
-report, in Markdown, shows
+The model may be one of sentiment, entities, entailment, reading, semantic roles, coreference, or
+of your own classes or tags. The report, in Markdown, shows
 
-- which classes the model confuses, or the precision and recall of each type of
-  entity or role;
+- which classes the model confuses, and precision, recall and F1 of each class, or of each type
+  of entity or role;
 - its score by length;
 - how often it is right, by how confident it is;
-- the mistakes that it is most confident of.
+- the mistakes that it is most confident of, with the line and the id that the file gives them;
+  --output writes all of them.
 
 examples:
   elmo-tasks errors runs/sst/both data/sst/dev.txt > errors.md
@@ -34,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a model of the same task to compare by a paired bootstrap",
     )
     add_count(parser, "--top", 10, "how many mistakes to show")
+    about = "write all mistakes as a table (.csv, .tsv, .xlsx, .parquet) or JSON lines (.jsonl)"
+    add_shared(parser, "--output", help=about)
     add_shared(parser, "--threads")
     add_report(parser, has_chart=False)
 
@@ -41,14 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.errors.compare_answers import read_cases
     from elmo_tasks.analysis.errors.markdown import markdown
-    from elmo_tasks.analysis.errors.report import error_report
+    from elmo_tasks.analysis.errors.report import MISTAKES, error_report, mistakes_of
     from elmo_tasks.archives.known_models import name_archives
     from elmo_tasks.archives.open_archive import open_archive
+    from elmo_tasks.predictors.answer_tables import check_rows_form, write_rows
 
+    check_rows_form(args.output)
     given = [args.model] if args.against is None else [args.model, args.against]
     (name, *other), paths = zip(*name_archives(given).items())
     check_written(args, args.data, *paths)
     compared, *others = [read_cases(open_archive(path), args.data) for path in paths]
     other_cases = [each.cases for each in others]
     report = error_report(name, args.data, compared, args.top, *other, *other_cases)
+    if args.output is not None:
+        write_rows(args.output, mistakes_of(compared.cases), MISTAKES)
     deliver(args, markdown(report), report)

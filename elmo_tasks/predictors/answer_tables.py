@@ -136,9 +136,14 @@ class AnswerTable:
         self._num_rows += 1
         self._has_errors = self._has_errors or error is not None
 
-    def write(self, path: str | os.PathLike, form: str, header: bool = True) -> None:
-        """Writes the rows as a file of a form; without a `header`, no names of columns."""
-        if self._num_rows == 0:
+    def write(
+        self, path: str | os.PathLike, form: str, header: bool = True, may_be_empty: bool = False
+    ) -> None:
+        """
+        Writes the rows, if there are any or it `may_be_empty`, as a file of a form; without a
+        `header`, no names of columns.
+        """
+        if self._num_rows == 0 and not may_be_empty:
             return
         with nullcontext(path) if is_stream(path) else atomic_write(path) as aside:
             self._write(aside, path, form, header)
@@ -161,6 +166,28 @@ class AnswerTable:
         for line in self._rows:
             row, answer = json.loads(line)
             yield [*map(row.get, own), *map(answer.get, answered)]
+
+
+def check_rows_form(output: str | os.PathLike | None) -> None:
+    """Raises `ConfigurationError` unless `write_rows` can write a file of this name."""
+    if output is not None and form_of(output, "text") not in (*TABLES, "json"):
+        raise ConfigurationError(
+            f"{output} is no name of a table: choose one that ends in .csv, .tsv, .xlsx, .parquet "
+            "or .jsonl"
+        )
+
+
+def write_rows(output: str | os.PathLike, rows: Iterable[JsonDict], names: Iterable[str]) -> None:
+    """Writes rows as a table of columns with these names, or as JSON lines."""
+    form = form_of(output, "text")
+    if form == "json":
+        with atomic_write(output) as aside, open_text(aside, output) as file:
+            file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        return
+    table = AnswerTable(names, "\t" if form == "tsv" else ",")
+    for row in rows:
+        table.add({}, row)
+    table.write(output, form, may_be_empty=True)
 
 
 class _Lines:
@@ -220,7 +247,7 @@ def _write_parquet(aside: Path, names: list[str], rows: Iterable[list[Any]]) -> 
     import pyarrow
     import pyarrow.parquet
 
-    columns = list(zip(*rows))
+    columns = list(zip(*rows)) or [()] * len(names)
     arrays = []
     for values in columns:
         try:

@@ -12,7 +12,7 @@ from elmo_tasks.common.records import Record, read_rows
 from elmo_tasks.common.rows import LeftOut, complete_rows, plain_text
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.fields import KnownLabelField, KnownLabelsField
-from elmo_tasks.readers.text_reader import DocumentField, TextReader, text_of
+from elmo_tasks.readers.text_reader import DocumentField, TextReader, located, text_of
 from elmo_tasks.readers.tokenizers import TextSentences
 
 # The fields of an instance for its first and its second text.
@@ -75,7 +75,8 @@ class ClassifyReader(TextReader):
                 label = self.labels_of(record.values)
                 sentences = [self.sentences.of_text(text) for text in texts]
             origin = f"{file_path}:{record.line}: "
-            yield self.text_to_instance(sentences, label, origin)
+            instance = self.text_to_instance(sentences, label, origin)
+            yield located(instance, record.line, record.values)
         if num_rows == 0 and self.get_worker_info() is None:
             raise ValueError(f"{file_path} has no row with a text and a label")
 

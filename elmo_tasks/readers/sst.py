@@ -12,7 +12,7 @@ from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import check_choice, check_positive
 from elmo_tasks.common.text_files import at_line, numbered_lines
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.text_reader import TextReader, located
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,8 @@ class SstReader(TextReader):
                 if label is None:
                     num_neutral += 1
                 else:
-                    yield self.text_to_instance(tokens[node.start : node.end], label)
+                    instance = self.text_to_instance(tokens[node.start : node.end], label)
+                    yield located(instance, line_number)
         if num_neutral:
             logger.info("%s: dropped %d neutral phrases", file_path, num_neutral)
 

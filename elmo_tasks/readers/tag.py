@@ -32,7 +32,7 @@ from elmo_tasks.readers.entities import (
 from elmo_tasks.readers.fields import TagsField
 from elmo_tasks.readers.tag_scheme import TagScheme, learnt_usual
 from elmo_tasks.readers.tagged_json import MisplacedSpan, tagged_words
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.text_reader import TextReader, located
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 # What stands in place of a tag in a file without tags.
@@ -126,14 +126,17 @@ class TagReader(TextReader):
         return reader
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        sentences = list(self.sentences(file_path))
+        records = list(self.records(file_path))
+        sentences = [sentence for _, sentence in records]
         if not sentences:
             raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
-        pairs = list(zip(sentences, self.learnt_tags(file_path, sentences)))
+        rows = list(zip(records, self.learnt_tags(file_path, sentences)))
         scheme = TagScheme.of(sentence.tags for sentence in sentences) if self.spans else None
-        for sentence, tags in self.shard_iterable(pairs):
+        for (record, sentence), tags in self.shard_iterable(rows):
             origins = [f"{file_path}:{line}: " for line in sentence.lines]
-            yield self.text_to_instance(list(map(Token, sentence.words)), tags, origins, scheme)
+            tokens = list(map(Token, sentence.words))
+            instance = self.text_to_instance(tokens, tags, origins, scheme)
+            yield located(instance, record.line, record.values)
 
     def learnt_tags(
         self, file_path: str | os.PathLike, sentences: Sequence[TaggedSentence]

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabulary
@@ -11,6 +11,10 @@ from elmo_tasks.readers.indexers import BoundedCharactersIndexer, WordIdIndexer
 
 # Configs name AllenNLP's indexers. Ours take no word for padding, and bound the characters of one.
 _OURS = {SingleIdTokenIndexer: WordIdIndexer, TokenCharactersIndexer: BoundedCharactersIndexer}
+
+
+# The names of columns with an id of the row.
+_IDS = "id _id idx index uid guid uuid key pairid pair_id qid row_id text_id sent_id".split()
 
 
 class TextReader(DatasetReader):
@@ -52,6 +56,18 @@ def text_of(values: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name} must be text, not {value!r:.80}")
     return value
+
+
+def located(instance: Instance, line: int, values: Mapping[str, Any] = {}) -> Instance:
+    """
+    Notes in the metadata of an instance where its file has it: the number of the `line` at which it
+    begins, and the `id` that the file gives it, if there is one among the `values`.
+    """
+    ids = (value for name, value in values.items() if name.lower() in _IDS)
+    given = next((value for value in ids if isinstance(value, str | int) and value != ""), None)
+    note: dict[str, Any] = {"line": line} if given is None else {"line": line, "id": given}
+    instance["metadata"].metadata.update(note)  # type: ignore[attr-defined]
+    return instance
 
 
 class DocumentField(TextField):

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import pandas
 import pytest
 from allennlp.predictors import Predictor
 
@@ -50,7 +51,11 @@ def test_the_score_and_its_parts_are_the_models_own(
         right = sum(report["confusion"][name][name] for name in report["confusion"])
         assert sum(counts) == report["num_cases"]
         assert right / sum(counts) == pytest.approx(expected["accuracy"])
-    for each in report.get("types", ()):
+        for name, each in zip(report["confusion"], report["types"], strict=True):
+            right, predicted = report["confusion"][name][name], each["predicted"]
+            assert each["type"] == name and each["precision"] == right / max(predicted, 1)
+            assert predicted == sum(row[name] for row in report["confusion"].values())
+    for each in report["types"] if task in ("ner", "srl") else ():
         assert each["precision"] == pytest.approx(expected[f"precision-{each['type']}"])
         assert each["recall"] == pytest.approx(expected[f"recall-{each['type']}"])
     if task in ("ner", "srl"):
@@ -75,6 +80,26 @@ def test_two_models_are_compared_and_the_file_is_written(
     assert "\n## Against both\n" in text
     assert against["score"] == pytest.approx(own_metrics(other, DATA["sst"])["accuracy"])
     assert 0 < against["p_value"] <= 1 and against["low"] <= against["high"]
+
+
+def test_all_mistakes_are_written_as_a_table_with_their_lines_and_ids(
+    archives: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    table, lines = tmp_path / "mistakes.csv", tmp_path / "mistakes.jsonl"
+
+    for output in (table, lines):
+        command = ["elmo-errors", archives["snli"], DATA["snli"], "--top", 1000, "--json", "-"]
+        report = printed_numbers(capsys, *command[:-2], "--output", output)
+
+    found = pandas.read_csv(table)
+    assert list(found) == ["line", "id", "text", "predicted", "expected", "confidence"]
+    assert list(found["line"]) == [each["line"] for each in report["mistakes"]]
+    assert [json.loads(line) for line in lines.read_text().splitlines()] == report["mistakes"]
+    data = Path(DATA["snli"]).read_text().splitlines()
+    for each in report["mistakes"]:
+        assert json.loads(data[each["line"] - 1])["gold_label"] == each["expected"]
+    message = refusal("elmo-errors", archives["snli"], DATA["snli"], "--output", tmp_path / "a.md")
+    assert "a.md is no name of a table: choose one that ends in .csv" in message
 
 
 def test_what_cannot_be_compared_is_refused(archives: dict[str, Path], tmp_path: Path) -> None:

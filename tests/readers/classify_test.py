@@ -25,7 +25,7 @@ def test_a_text_is_read_sentence_by_sentence_with_its_label() -> None:
     assert len(instances) == 10
     assert " ".join(first[0]) == "The ferry was an hour late , and nobody told us why ."
     assert " ".join(first[1]) == "We waited in the rain ."
-    assert instances[0]["metadata"].metadata == {"sentences": [first]}
+    assert instances[0]["metadata"].metadata == {"sentences": [first], "line": 2, "id": "1"}
     assert [each["label"].label for each in instances[:3]] == ["travel", "travel", "food"]
 
 

@@ -37,6 +37,7 @@ def test_pairs_are_read_with_their_label() -> None:
     assert instances[1]["metadata"].metadata == {
         "premise_tokens": premise,
         "hypothesis_tokens": hypothesis,
+        "line": 2,
     }
 
 

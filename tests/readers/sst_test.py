@@ -23,7 +23,7 @@ def test_whole_sentences_are_read_with_the_label_of_their_root() -> None:
     sentence = "The old lighthouse glows with breathtaking warmth ."
 
     assert words(instances[0]) == sentence.split(" ")
-    assert instances[0]["metadata"].metadata == {"tokens": words(instances[0])}
+    assert instances[0]["metadata"].metadata == {"tokens": words(instances[0]), "line": 1}
     assert words(instances[5]) == ["She", "said", '"', "perhaps", '"']
     assert words(instances[4]) == ["The", "train", "leaves", "at", "7\u00a03/4", "."]
 

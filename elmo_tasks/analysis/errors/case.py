@@ -35,6 +35,7 @@ class Case(NamedTuple):
         the expected links.
     predicted: The predicted class, the types of the predicted entities or roles, the answer, or the
         predicted links.
+    line, id: The number of the line at which the file has it, and the id that it has there.
     """
 
     text: str
@@ -43,6 +44,8 @@ class Case(NamedTuple):
     expected: list[str]
     predicted: list[str]
     num_tokens: int = 0
+    line: int | None = None
+    id: str | int | None = None
 
     @property
     def score(self) -> float:

@@ -60,7 +60,9 @@ def read_cases(archive: Archive, data: str) -> Compared:
                 raise answer
             texts = [each for each in instance.fields.values() if isinstance(each, TextField)]
             num_tokens = sum(map(len, texts))
-            cases.append(compare(instance, answer)._replace(num_tokens=num_tokens))
+            place = {name: _place(instance, name) for name in ("line", "id")}
+            case = compare(instance, answer)
+            cases.append(case._replace(num_tokens=num_tokens, **place))
             progress.update()
     return Compared(task.compared, metric, cases, task.classes)
 
@@ -199,6 +201,10 @@ def _field(instance: Instance, name: str) -> Any:
 
 def _metadata(instance: Instance, name: str) -> Any:
     return _gold(instance["metadata"].metadata, name)  # type: ignore[attr-defined]
+
+
+def _place(instance: Instance, name: str) -> Any:
+    return instance["metadata"].metadata.get(name)  # type: ignore[attr-defined]
 
 
 def _gold(answers: Mapping[str, Any], name: str) -> Any:

@@ -23,8 +23,11 @@ def markdown(report: dict[str, Any]) -> str:
         rows = [
             [name or "entity", *numbers] for name, *numbers in map(dict.values, report["types"])
         ]
-        columns = ["type", "expected", "predicted", "precision, %", "recall, %"]
-        parts += ["## By type", _table(columns, rows)]
+        kind = "class" if "confusion" in report else "type"
+        columns = [kind, "expected", "predicted", "precision, %", "recall, %", "F1, %"]
+        if macro := report.get("macro"):
+            rows.append([f"mean of each {kind}", "", "", *macro.values()])
+        parts += [f"## By {kind}", _table(columns, rows)]
     by_confidence = [
         [f"{100 * low:.0f} to {100 * high:.0f} %", *others]
         for low, high, *others in map(dict.values, report["calibration"])
@@ -37,8 +40,8 @@ def markdown(report: dict[str, Any]) -> str:
         _table(["confidence", "claims", "mean confidence, %", "right, %"], by_confidence),
         "## The most confident mistakes",
         "\n".join(
-            f"{index}. {each['confidence']:.3f} **{_plain(each['predicted'])}**, expected "
-            f"**{_plain(each['expected'])}**: {_plain(each['text'])}"
+            f"{index}. {each['confidence']:.3f}{_place(each)} **{_plain(each['predicted'])}**, "
+            f"expected **{_plain(each['expected'])}**: {_plain(each['text'])}"
             for index, each in enumerate(report["mistakes"], start=1)
         )
         or "There are none.",
@@ -46,6 +49,12 @@ def markdown(report: dict[str, Any]) -> str:
     if "against" in report:
         parts += _against(report)
     return "\n\n".join(parts)
+
+
+def _place(mistake: dict[str, Any]) -> str:
+    """Returns where the file has a mistake, as far as that is known."""
+    names = [name for name in ("line", "id") if name in mistake]
+    return "".join(f", {name} {_plain(mistake[name])}" for name in names)
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy
@@ -10,6 +11,12 @@ from elmo_tasks.common.errors import ConfigurationError
 
 _NUM_LENGTH_GROUPS = 4
 _NUM_BINS = 10
+
+# Where the file has a case, and the columns of the scores by type.
+_PLACES = ("line", "id")
+# The columns of a table of mistakes.
+MISTAKES = (*_PLACES, "text", "predicted", "expected", "confidence")
+_COLUMNS = ("type", "expected", "predicted", "precision", "recall", "f1")
 
 
 def error_report(
@@ -39,8 +46,10 @@ def error_report(
         "score": score_of(cases),
     }
     if kind == "classes":
-        report["confusion"] = _confusion(cases, classes)
-    if kind in ("entities", "labels", "roles", "tags"):
+        report |= _confusion(cases, classes)
+    if kind in ("labels", "tags"):
+        report |= _by_type(*_label_sets(cases, kind))
+    if kind in ("entities", "roles"):
         report["types"] = _types(cases)
     bins = _calibration(cases)
     num_claims = sum(each["num_claims"] for each in bins)
@@ -50,24 +59,60 @@ def error_report(
         # The expected calibration error of Guo et al. 2017, section 2.
         "calibration_error": sum(distances) / max(num_claims, 1),
         "calibration": bins,
-        "mistakes": _mistakes(cases)[:num_mistakes],
+        "mistakes": mistakes_of(cases)[:num_mistakes],
     }
     if other is not None:
         report["against"] = {"model": other, **compare(cases, other_cases)}
     return report
 
 
-def _confusion(cases: Sequence[Case], classes: Sequence[str | None]) -> dict[str, dict[str, int]]:
-    """Returns how often each expected class was predicted as each class."""
-    pairs = Counter((case.expected[0], case.predicted[0]) for case in cases)
+def _confusion(cases: Sequence[Case], classes: Sequence[str | None]) -> dict[str, Any]:
+    """
+    Returns how often each expected class was predicted as each class, and what `_by_type` returns.
+    """
+    from sklearn.metrics import confusion_matrix
+
+    expected, predicted = ([each[0] for each in _names(cases, which)] for which in (0, 1))
     order = {name: index for index, name in enumerate(classes)}
-    names = {name for pair in pairs for name in pair}
-    ordered = sorted(names, key=lambda name: (order.get(name, len(order)), name))
-    return {row: {column: pairs[row, column] for column in ordered} for row in ordered}
+    names = sorted({*expected, *predicted}, key=lambda name: (order.get(name, len(order)), name))
+    counts = confusion_matrix(expected, predicted, labels=names).tolist()
+    confusion = {row: dict(zip(names, numbers)) for row, numbers in zip(names, counts)}
+    return {"confusion": confusion, **_by_type(expected, predicted, names)}
+
+
+def _names(cases: Sequence[Case], which: int) -> list[list[str]]:
+    return [case.predicted if which else case.expected for case in cases]
+
+
+def _label_sets(cases: Sequence[Case], kind: str) -> tuple[Any, Any, list[str]]:
+    """Returns the expected and the predicted labels as scikit-learn takes them, and their names."""
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    expected, predicted = _names(cases, 0), _names(cases, 1)
+    names = sorted(set(chain.from_iterable([*expected, *predicted])))
+    if kind == "tags":
+        return list(chain.from_iterable(expected)), list(chain.from_iterable(predicted)), names
+    sets = MultiLabelBinarizer(classes=names)
+    return sets.fit_transform(expected), sets.fit_transform(predicted), names
+
+
+def _by_type(expected: Any, predicted: Any, names: list[str]) -> dict[str, Any]:
+    """Returns `types`, the scores of each class, label or tag, and `macro`, their means."""
+    from sklearn.metrics import precision_recall_fscore_support as scores
+
+    labels = names if isinstance(expected, list) else None
+    *ratios, support = scores(expected, predicted, labels=labels, zero_division=0)
+    num_predicted = scores(predicted, expected, labels=labels, zero_division=0)[3]
+    columns = (names, support.tolist(), num_predicted.tolist(), *(each.tolist() for each in ratios))
+    macro = scores(expected, predicted, labels=labels, average="macro", zero_division=0)
+    return {
+        "types": [dict(zip(_COLUMNS, row)) for row in zip(*columns)],
+        "macro": dict(zip(_COLUMNS[3:], map(float, macro[:3]))),
+    }
 
 
 def _types(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Returns precision and recall for each type of entity, label, tag or role."""
+    """Returns precision, recall and F1 for each type of entity or role."""
     expected = Counter(type_ for case in cases for type_ in case.expected)
     predicted = Counter(type_ for case in cases for type_ in case.predicted)
     right = Counter(
@@ -76,16 +121,14 @@ def _types(cases: Sequence[Case]) -> list[dict[str, Any]]:
         for type_, claim in zip(case.predicted, case.claims)
         if claim.is_right
     )
-    return [
-        {
-            "type": type_,
-            "expected": expected[type_],
-            "predicted": predicted[type_],
-            "precision": right[type_] / max(predicted[type_], 1),
-            "recall": right[type_] / max(expected[type_], 1),
-        }
-        for type_ in sorted(expected | predicted)
-    ]
+    found = []
+    for type_ in sorted(expected | predicted):
+        precision = right[type_] / max(predicted[type_], 1)
+        recall = right[type_] / max(expected[type_], 1)
+        f1 = 2 * precision * recall / max(precision + recall, 1e-12)
+        row = (type_, expected[type_], predicted[type_], precision, recall, f1)
+        found.append(dict(zip(_COLUMNS, row)))
+    return found
 
 
 def _by_length(cases: Sequence[Case]) -> list[dict[str, Any]]:
@@ -124,10 +167,14 @@ def _calibration(cases: Sequence[Case]) -> list[dict[str, Any]]:
     ]
 
 
-def _mistakes(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Returns the wrong claims, the most confident first."""
+def mistakes_of(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """
+    Returns the wrong claims, the most confident first, each with the line of its file and the id
+    there, if they are known.
+    """
     wrong = [
         {
+            **{name: getattr(case, name) for name in _PLACES if getattr(case, name) is not None},
             "text": claim.text or case.text,
             "predicted": claim.predicted,
             "expected": claim.expected,
@@ -173,28 +220,33 @@ def paired_bootstrap(
     of its 95 % interval; and `p_value`, the share of resamples whose difference deviates from
     `difference` by `|difference|` or more.
     """
+    # Only this function needs SciPy, whose import takes a second.
+    from scipy.stats import bootstrap
+
     # Shape: (cases, 2 models, measures, 4)
     counts = numpy.array(
         [[each.counts for each in pair] for pair in zip(first, second, strict=True)]
     )
-    observed = _differences(counts.sum(axis=0)[None])[0]
-    drawn = numpy.random.default_rng(0)
-    even = numpy.full(len(counts), 1 / len(counts))
-    # How often each case is drawn determines the sum of a resample.
-    sums = [
-        numpy.tensordot(drawn.multinomial(len(counts), even), counts, 1)
-        for _ in range(num_resamples)
-    ]
-    differences = _differences(numpy.array(sums))
-    low, high = numpy.quantile(differences, [0.025, 0.975])
+    observed = _difference(counts.sum(axis=0))
+    if len(counts) == 1:
+        return {"difference": observed, "low": observed, "high": observed, "p_value": 1.0}
+    found = bootstrap(
+        [numpy.arange(len(counts))],
+        lambda drawn: _difference(counts[drawn].sum(axis=0)),
+        n_resamples=num_resamples,
+        vectorized=False,
+        method="percentile",
+        random_state=numpy.random.default_rng(0),
+    )
+    low, high = found.confidence_interval
     # Rounding may make equal differences unequal. The margin makes them count as equal.
-    is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
+    is_far = numpy.abs(found.bootstrap_distribution - observed) >= abs(observed) - 1e-12
     p_value = (1 + is_far.sum()) / (1 + num_resamples)
     numbers = {"difference": observed, "low": low, "high": high, "p_value": p_value}
     return {name: float(number) for name, number in numbers.items()}
 
 
-def _differences(sums: numpy.ndarray) -> numpy.ndarray:
-    """Returns the differences of scores, given sums of shape (resamples, 2, measures, 4)."""
-    scores = scores_of(sums)
-    return scores[:, 0] - scores[:, 1]
+def _difference(sums: numpy.ndarray) -> float:
+    """Returns the difference of two scores, given sums of shape (2, measures, 4)."""
+    first, second = scores_of(sums)
+    return float(first - second)

@@ -146,3 +146,31 @@ def test_nothing_expected_and_nothing_predicted_is_right_and_other_cases_of_noth
     scores = scores_of(numpy.array([nothing, only_predicted, only_expected, wrong]))
 
     assert scores.tolist() == [1, 0, 0, 0]
+
+
+def test_labels_and_tags_have_scores_by_type_and_their_means() -> None:
+    labels = [Case("", [], [], ["x", "y"], ["x"]), Case("", [], [], [], ["x"])]
+    tags = [Case("", [(1, 1, 1, 1)], [], ["N", "V", "N"], ["N", "N", "N"])]
+
+    of_labels = error_report("", "", compared_cases(counted(labels), "labels"))
+    of_tags = error_report("", "", compared_cases(tags, "tags"))
+
+    assert rows(of_labels["types"]) == [
+        ("x", 1, 2, 0.5, 1.0, pytest.approx(2 / 3)),
+        ("y", 1, 0, 0.0, 0.0, 0.0),
+    ]
+    assert of_labels["macro"] == pytest.approx({"precision": 0.25, "recall": 0.5, "f1": 1 / 3})
+    assert rows(of_tags["types"]) == [
+        ("N", 2, 3, pytest.approx(2 / 3), 1.0, pytest.approx(0.8)),
+        ("V", 1, 0, 0.0, 0.0, 0.0),
+    ]
+
+
+def counted(cases: list[Case]) -> list[Case]:
+    return [case._replace(counts=[(0, 1, 0, 1)]) for case in cases]
+
+
+def test_one_case_alone_does_not_differ_by_chance() -> None:
+    found = paired_bootstrap(cases((1, 1)), cases((0, 1)))
+
+    assert found == {"difference": 1, "low": 1, "high": 1, "p_value": 1}
