@@ -47,6 +47,7 @@ _EXTRAS = {
     "pyarrow": "pyarrow",
     "ray": "'ray[data]'",
     "sklearn": "scikit-learn",
+    "spacy": "'elmo-tasks[spacy]'",
     "starlette": "'elmo-tasks[serve]'",
     "uvicorn": "'elmo-tasks[serve]'",
 }

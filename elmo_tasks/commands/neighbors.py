@@ -4,6 +4,8 @@ Cluster or rank the occurrences of a word by their vectors.
 Show how well a biLM separates the senses of a word: cluster its occurrences in a text by their
 vectors in one layer, or rank them by their similarity to its occurrence in a given sentence. For
 comparison, show the nearest words in layer 0, where a word has the same vector in all contexts.
+What stands between blanks is a token; --split cuts raw text. Sentences that have WORD in another
+form, such as light. or Light, are counted.
 
 examples:
   elmo-tasks neighbors bank --corpus text.txt.gz --chart bank.png
@@ -17,10 +19,13 @@ from elmo_tasks.commands.options import (
     add_bilm,
     add_count,
     add_report,
+    add_shared,
     check_written,
     deliver,
     open_from_args,
+    splitter_of,
 )
+from elmo_tasks.common.errors import require_package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="the path or glob pattern of a text, one tokenized sentence a line",
     )
+    add_shared(parser, "--split", "--language")
     add(
         "--sentence",
         help="a tokenized sentence with WORD: rank the occurrences by similarity to WORD there",
@@ -55,6 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     check_written(args, args.corpus, *filter(None, [args.vectors]))
+    split = splitter_of(args)
+    if args.sentence is None:
+        # To rank occurrences needs no clusters.
+        require_package("sklearn")
     from elmo_tasks.analysis.charts import draw_neighbors
     from elmo_tasks.analysis.neighbors.neighbors import neighbors, text_of
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
@@ -70,5 +80,6 @@ def run(args: argparse.Namespace) -> None:
         layer=args.layer,
         num_similar=args.top,
         word_vectors=args.vectors,
+        split=split,
     )
     deliver(args, text_of(report, args.top), report, lambda: draw_neighbors(report))

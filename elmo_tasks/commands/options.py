@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, require_package
 from elmo_tasks.common.package_data import TRAINED, pretrained_files
 from elmo_tasks.common.text import printable
 
@@ -190,7 +190,7 @@ def texts_from_args(args: argparse.Namespace) -> "Iterator[Corpus]":
 
     with spooled() if args.input_file == ["-"] else nullcontext() as copied:
         files = args.input_file if copied is None else [copied]
-        yield Corpus(files, args.column, _splitter(args))
+        yield Corpus(files, args.column, splitter_of(args))
 
 
 def add_report(parser: argparse.ArgumentParser, has_chart: bool = True) -> None:
@@ -227,9 +227,11 @@ def deliver(
             draw().savefig(aside, format="png", dpi=150)
 
 
-def _splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
+def splitter_of(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
+    """Returns what `--split` cuts a text by, if it is given."""
     if not args.split:
         return None
+    require_package("spacy")
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
 
     # The pipeline is made here, so that a wrong language code is noticed before the text is read.

@@ -31,7 +31,7 @@ from elmo_tasks.commands.options import (
     texts_from_args,
     whole_number,
 )
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, require_package
 
 if TYPE_CHECKING:
     from elmo_tasks.embed.corpus import Corpus
@@ -88,6 +88,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 
     device = device_of(args)
+    cut = _cut(args)
     if args.processes > 1:
         if device.type != "cpu":
             raise ConfigurationError("a GPU is for one process: leave out --processes")
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args) as corpus:
         model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
-        settings = ScoreSettings(args.context, _cut(args), args.sums)
+        settings = ScoreSettings(args.context, cut, args.sums)
         with nullcontext() if args.output is None else atomic_write(args.output) as aside:
             total = _score(corpus, model, settings, args.processes, aside, args.split)
     name = "-" if args.input_file == ["-"] else corpus
@@ -106,6 +107,7 @@ def run(args: argparse.Namespace) -> None:
 def _cut(args: argparse.Namespace) -> "Cut | None":
     if not args.whole_words:
         return None
+    require_package("spacy")
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
     tokenizer = blank_pipeline(args.language).tokenizer

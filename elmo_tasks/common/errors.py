@@ -37,9 +37,21 @@ def check_positive(name: str, number: int | None) -> None:
 
 def require_allennlp() -> None:
     """Raises `ImportError` where AllenNLP is not installed; the message says what to install."""
-    try:
-        found = find_spec("allennlp")
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
+    if not _is_installed("allennlp"):
         raise ImportError(INSTALL_ALLENNLP)
+
+
+def require_package(module: str) -> None:
+    """
+    Raises what an import of a module raises where it is not installed, before anything is read or
+    computed; commands say what to install.
+    """
+    if not _is_installed(module):
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

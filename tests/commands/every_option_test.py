@@ -75,8 +75,9 @@ LINES: list[tuple[str, str]] = [
     ("score text.txt --sums --force --context 1 --bilm packed_lm", "forward_bits"),
     ("score text.txt --whole-words --bilm packed_lm", "The\t"),
     (
-        "errors sst.tar.gz sst.txt --against run --top 3 --threads 1 --json errors.json -f",
-        "errors.json",
+        "errors sst.tar.gz sst.txt --against run --top 3 --threads 1 --json errors.json -f "
+        "--output mistakes.csv",
+        "mistakes.csv",
     ),
     (
         "ablation sst --variants baseline --seeds 1 -s ablated --configs configs --jobs 1 --force "
@@ -94,6 +95,10 @@ LINES: list[tuple[str, str]] = [
         "near.png",
     ),
     (f"neighbors play --corpus play.txt --sentence 'They saw a play .' {FILES}", "play"),
+    (
+        f"neighbors play --corpus play.txt --split --language en --sentence 'a play .' {FILES}",
+        "play",
+    ),
     ("check bilm/options.json bilm/weights.hdf5", "sound|36,448"),
     ("export lm.tar.gz exported --dtype float16 --force", "exported/weights.hdf5"),
     ("export sst.tar.gz onnx --onnx --place input", "onnx"),

@@ -50,3 +50,34 @@ def test_a_text_without_a_sentence_is_refused(tmp_path: Path) -> None:
     message = refusal("elmo-neighbors", "boat", *FILES, "--corpus", tmp_path / "text.txt")
 
     assert "which has 0 sentences" in message
+
+
+def test_raw_text_is_cut_and_other_forms_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "text.txt").write_text("The boat left. A boat. It was the boat.\nBoat and boat,\n")
+    command = ("elmo-neighbors", "boat", *FILES, "--corpus", tmp_path / "text.txt")
+
+    allennlp(*command, "--split", "--sentence", "The boat left .")
+
+    out = capsys.readouterr().out
+    assert out.startswith("3 of 4 occurrences of boat") and "; 4 sentences of" in out
+    assert "\nNot among them: 1 sentences with Boat (1).\n" in out
+    (tmp_path / "text.txt").write_text("The Boat left.\n")
+    message = refusal(*command)
+    assert "which has 1 sentences, but 1 of them have Boat (1); give one token" in message
+
+
+def test_a_missing_package_is_said_before_the_text_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmo_tasks.common.errors.find_spec", lambda name: None)
+    command = ("elmo-neighbors", "boat", *FILES, "--corpus", tmp_path / "missing.txt")
+
+    assert "this needs scikit-learn, which is not installed: pip" in refusal(*command)
+    needs_spacy = "this needs 'elmo-tasks[spacy]', which is not installed: pip install"
+    assert needs_spacy in refusal(*command, "--split")
+    (tmp_path / "in.txt").write_text("A boat.\n")
+    for name in ("elmo-embed", "elmo-score"):
+        output = ["--output", tmp_path / "out"] if name == "elmo-score" else [tmp_path / "out"]
+        assert needs_spacy in refusal(name, tmp_path / "in.txt", *output, "--split")

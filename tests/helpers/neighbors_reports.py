@@ -27,6 +27,7 @@ def neighbors_report(*sizes: int, ranked: bool = False) -> dict[str, Any]:
         "text": "text.txt",
         "num_sentences": 1234,
         "num_occurrences": 3 * sum(sizes),
+        "num_sentences_of_other_forms": 0,
         "beside": {"words": ["They", "play"], "place": 1} if ranked else None,
         "groups": groups,
         "nearest_words_of_layer_0": [{"word": "ball", "cosine": 0.625}],

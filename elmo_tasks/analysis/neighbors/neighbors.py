@@ -7,6 +7,8 @@ from tqdm import tqdm
 
 from elmo_tasks.analysis.neighbors.occurrences import (
     Occurrence,
+    Occurrences,
+    Split,
     cluster,
     principal_plane,
     rank,
@@ -22,6 +24,8 @@ from elmo_tasks.elmo.sentence_layers import SentenceLayers
 _MAX_OCCURRENCES = 1000
 # The number of words that are compared in layer 0, and in a file of word vectors.
 _MAX_WORDS = 20_000
+# The number of other forms of the word that are named.
+_MAX_FORMS = 8
 
 
 def neighbors(
@@ -35,6 +39,7 @@ def neighbors(
     layer: int | None = None,
     num_similar: int = 8,
     word_vectors: str | None = None,
+    split: Split | None = None,
 ) -> dict[str, Any]:
     """
     Clusters the occurrences of a word in a text by their vectors, or ranks them by their cosine to
@@ -44,7 +49,7 @@ def neighbors(
 
     bilm: The name of the biLM in the report.
     word: One token.
-    text: A path or glob pattern of tokenized text, one sentence a line.
+    text: A path or glob pattern of text: one tokenized sentence a line, unless `split` is given.
     sentence: A tokenized sentence that contains the word. If it is given, the occurrences are not
         clustered, but ranked by their cosine to the first occurrence in this sentence.
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
@@ -52,6 +57,7 @@ def neighbors(
         frequent words of the text.
     word_vectors: A file of word vectors such as GloVe's, whose nearest words are reported as well,
         as in the paper's Table 4. Its first 20,000 words are compared.
+    split: Cuts a line of raw text into tokenized sentences.
     """
     num_layers = sentence_layers.bilm.num_layers
     layer = num_layers - 1 if layer is None else layer
@@ -65,11 +71,12 @@ def neighbors(
                 f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
             )
         wanted = Occurrence(words, words.index(word))
-    corpus = search(text, word, _MAX_OCCURRENCES)
+    corpus = search(text, word, _MAX_OCCURRENCES, split=split)
     if not corpus.occurrences:
         raise ConfigurationError(
-            f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences; give "
-            "one token, spelt as in the text"
+            f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences"
+            f"{_other_forms(corpus)}; give one token, spelt as in the text, and --split if it is "
+            "raw"
         )
     # An occurrence is not compared with itself.
     occurrences = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
@@ -94,6 +101,8 @@ def neighbors(
         "text": text,
         "num_sentences": corpus.num_sentences,
         "num_occurrences": corpus.num_occurrences,
+        "num_sentences_of_other_forms": corpus.num_others,
+        "other_forms": dict(corpus.forms.most_common(_MAX_FORMS)),
         "beside": None if wanted is None else {"words": wanted.words, "place": wanted.position},
         # The clusters, or one group of all occurrences if they are ranked.
         "groups": [
@@ -123,6 +132,9 @@ def title(report: dict[str, Any]) -> str:
 def text_of(report: dict[str, Any], max_lines: int) -> str:
     """Returns a report as text, with at most `max_lines` occurrences in each section."""
     lines = [f"{title(report)}; {report['num_sentences']:,} sentences of {report['text']}"]
+    if num_others := report["num_sentences_of_other_forms"]:
+        forms = _counted(report["other_forms"])
+        lines.append(f"Not among them: {num_others:,} sentences with {forms}.")
     if report["beside"] is not None:
         lines += ["", f"Compared with: {' '.join(report['beside']['words'])}"]
     for heading, shown in _sections(report, max_lines):
@@ -136,6 +148,15 @@ def text_of(report: dict[str, Any], max_lines: int) -> str:
     if in_file := report["nearest_words_of_file"]:
         lines.append(f"Nearest words in the word vectors: {_listed(in_file)}.")
     return "\n".join(lines)
+
+
+def _other_forms(corpus: Occurrences) -> str:
+    forms = _counted(dict(corpus.forms.most_common(_MAX_FORMS)))
+    return f", but {corpus.num_others:,} of them have {forms}" if corpus.num_others else ""
+
+
+def _counted(forms: dict[str, int]) -> str:
+    return ", ".join(f"{form} ({number:,})" for form, number in forms.items())
 
 
 def _sections(report: dict[str, Any], max_lines: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:

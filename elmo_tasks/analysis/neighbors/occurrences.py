@@ -2,8 +2,10 @@
 
 import os
 import random
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy
@@ -14,8 +16,11 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
+from elmo_tasks.common.text_files import boundaries_said, corpus_files, read_lines, split_lines
 from elmo_tasks.common.vector_files import read_vectors
+
+# Cuts a line of raw text into sentences, each as its tokens with a blank between them.
+Split = Callable[[str], Iterable[str]]
 
 # Longer lines are cut into pieces of this many tokens.
 _MAX_TOKENS = 256
@@ -40,32 +45,50 @@ class Occurrence(NamedTuple):
 class Occurrences(NamedTuple):
     """
     The occurrences of a word in the order of the text: all `num_occurrences`, or a random
-    selection. `counts` has the frequency of each word of the text.
+    selection. `counts` has the frequency of each word of the text. `num_others` sentences have the
+    word in other forms, with punctuation or in another case; `forms` counts the sentences of each.
     """
 
     occurrences: list[Occurrence]
     num_occurrences: int
     num_sentences: int
     counts: Counter[str]
+    num_others: int = 0
+    forms: Counter[str] = Counter()
 
 
 def search(
-    pattern: str | os.PathLike, word: str, max_occurrences: int, seed: int = 0
+    pattern: str | os.PathLike,
+    word: str,
+    max_occurrences: int,
+    seed: int = 0,
+    split: Split | None = None,
 ) -> Occurrences:
     """
-    Searches a tokenized text for a word. The text is read once and is not kept in memory. A line of
-    more than 256 tokens is cut into several sentences. If there are more than `max_occurrences`,
-    this many are drawn, all equally probable.
+    Searches a text for a word. The text is read once and is not kept in memory. Without `split`,
+    which cuts a line of raw text into tokenized sentences, a line is a sentence of tokens. One of
+    more than 256 tokens is cut into several. If there are more than `max_occurrences`, this many
+    are drawn, all equally probable.
     """
     drawn = random.Random(seed)
     kept: list[tuple[int, Occurrence]] = []
     counts: Counter[str] = Counter()
-    num_occurrences = num_sentences = 0
-    lines = (line for path in corpus_files(pattern) for line in read_lines(path))
+    forms: Counter[str] = Counter()
+    num_occurrences = num_sentences = num_others = 0
+    bare = _bare(word)
+    lines: Iterator[str] = chain.from_iterable(
+        boundaries_said(read_lines(path), path, set()) for path in corpus_files(pattern)
+    )
+    if split is not None:
+        lines = chain.from_iterable(map(split, filter(str.strip, lines)))
     sentences = split_lines(lines, _MAX_TOKENS, str(pattern))
     for words in tqdm(sentences, desc=f"reading {pattern}", unit=" sentences"):
         num_sentences += 1
         counts.update(words)
+        if bare and bare in " ".join(words).casefold():
+            found_forms = {other for other in words if other != word and _bare(other) == bare}
+            forms.update(found_forms)
+            num_others += bool(found_forms)
         for position, other in enumerate(words):
             if other != word:
                 continue
@@ -78,7 +101,12 @@ def search(
             elif slot < max_occurrences:
                 kept[slot] = found
     occurrences = [occurrence for _, occurrence in sorted(kept, key=lambda pair: pair[0])]
-    return Occurrences(occurrences, num_occurrences, num_sentences, counts)
+    return Occurrences(occurrences, num_occurrences, num_sentences, counts, num_others, forms)
+
+
+def _bare(word: str) -> str:
+    """Returns a word in small letters, without the punctuation around it."""
+    return re.sub(r"^[\W_]+|[\W_]+$", "", word).casefold()
 
 
 def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) -> Group:

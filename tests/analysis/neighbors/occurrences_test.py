@@ -179,3 +179,25 @@ def test_the_nearest_words_of_a_file_are_those_of_the_largest_cosine(tmp_path: P
     assert found == [("money", pytest.approx(9 / 82**0.5)), ("river", pytest.approx(0.5**0.5))]
     with pytest.raises(ConfigurationError, match="no vector of 'late' in its first 4 words"):
         similar_words_of_file(str(path), "late", 4, 2)
+
+
+def test_sentences_with_other_forms_of_the_word_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("A light bag.\nTurn on the light.\nLight, light. and “LIGHT”\nlighter light2\n")
+
+    found = search(path, "light", 10)
+    cut = search(path, "light", 10, split=lambda line: [line.replace(".", " .")])
+
+    assert found.num_occurrences == 1 and found.num_others == 2
+    assert found.forms == {"light.": 2, "Light,": 1, "“LIGHT”": 1}
+    assert cut.num_occurrences == 3 and cut.num_others == 1
+    assert search(path, ".", 10).num_others == 0
+
+
+def test_boundaries_of_sentences_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("<S> The bank </S>\n")
+
+    search(path, "bank", 10)
+
+    assert "2 words are <S> or </S>, the first in sentence 1" in caplog.text
