@@ -56,7 +56,7 @@ def test_without_an_address_there_are_neither_links_nor_pictures(tmp_path: Path)
         assert ours["away_from_home"](page) == "See the [old] page and [ELMo](https://example.com)."
 
 
-def test_the_version_is_that_of_the_citation() -> None:
-    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+def test_the_changelog_begins_with_the_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
 
-    assert cited is not None and cited[1] == __version__
+    assert re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)[0] == __version__
