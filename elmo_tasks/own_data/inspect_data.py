@@ -27,6 +27,8 @@ from elmo_tasks.readers.classify import ClassifyReader
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000
+# Up to so many rows, TF-IDF beside `base` was measured to be as good as a training.
+_FEW_FOR_TRAINING = 2000
 # The seed of the draw for validation.
 _SEED = 1
 # The maximum number of training examples for each schedule: (batch size, epochs, patience).
@@ -87,6 +89,13 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         found.lines.append(
             f"{len(dev):,} of them, drawn at random, are for validation: {paths[1]}; the other "
             f"{num_train:,} are in {paths[0]}."
+        )
+    # It was measured on single English texts with a label each.
+    is_measured = len(found.fields.get("texts", ())) == 1 and "separator" not in found.fields
+    if is_measured and args.language == "en" and len(examples) <= _FEW_FOR_TRAINING:
+        found.notes.append(
+            f"With {len(examples):,} rows, TF-IDF beside `base` is usually as good, in seconds: "
+            "docs/sklearn.md."
         )
     has_glove = Path(_GLOVE).exists()
     if not has_glove and args.language == "en":

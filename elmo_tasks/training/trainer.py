@@ -21,6 +21,7 @@ from elmo_tasks.common.processes import rank
 from elmo_tasks.common.progress import terminal_width
 from elmo_tasks.common.text import did_you_mean
 from elmo_tasks.common.threads import num_cores
+from elmo_tasks.training.best_epoch import LossBreaksTies, OneClassWarning
 from elmo_tasks.training.recovery import Recovery
 from elmo_tasks.training.regularizer import warn_of_unused_regexes
 from elmo_tasks.training.several_processes import (
@@ -117,8 +118,14 @@ class ElmoTrainer(GradientDescentTrainer):
             if self.cuda_device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
                 here = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
                 torch.set_num_threads(max(1, num_cores() // here))
+        tracked = [
+            f"{'+' if sign > 0 else '-'}{name}"
+            for sign, name in self._metric_tracker.tracked_metrics
+        ]
+        self._metric_tracker = LossBreaksTies(tracked, self._metric_tracker._patience)
         self._recovery = Recovery(self)
-        self._callbacks += [EpochReport(self._serialization_dir), self._recovery]
+        folder = self._serialization_dir
+        self._callbacks += [EpochReport(folder), OneClassWarning(folder), self._recovery]
         if self._primary:
             warn_of_unused_regexes(self.model)
 

@@ -85,10 +85,13 @@ def test_checkpoints_leave_out_the_weights_of_a_frozen_bilm(trained: Path) -> No
 def test_best_weights_are_whole_and_those_of_allennlps_trainer(
     trained: Path, tmp_path: Path
 ) -> None:
-    theirs = "{ trainer+: { type: 'gradient_descent', checkpointer: 'default' } }"
-    train(config(theirs), tmp_path / "model")
+    # All epochs have the same accuracy, so that the lowest loss is the best.
+    theirs = "{ trainer+: { type: 'gradient_descent', checkpointer: 'default', %s } }"
+    train(config(theirs % "validation_metric: '-loss'"), tmp_path / "model")
 
-    assert_equal(best(trained), best(tmp_path / "model"))
+    # Three epochs of two trainings differ in the last bit of some numbers.
+    ours, others = dict(best(trained)), dict(best(tmp_path / "model"))
+    torch.testing.assert_close(ours, others, rtol=1e-5, atol=1e-8)
     bilm = make_bilm(*FIXTURE_FILES)
     of_bilm = {k.removeprefix(BILM): v for k, v in best(trained).items() if k.startswith(BILM)}
     assert_equal(of_bilm, bilm.state_dict())
