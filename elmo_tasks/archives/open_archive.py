@@ -107,8 +107,8 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     if cuda_device >= 0:
         model.cuda(cuda_device)
     model.extend_embedder_vocab()
-    read = read_published if weights.name == PUBLISHED_WEIGHTS else read_tensors
-    model.load_state_dict(read(weights))
+    is_published = weights.name == PUBLISHED_WEIGHTS
+    model.load_state_dict(read_published(weights, model) if is_published else read_tensors(weights))
     return Archive(model, Params(config), readers[0], readers[-1], meta=None)
 
 

@@ -1,68 +1,57 @@
-import json
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 
 import torch
 
-from elmo_tasks.bilm import make_bilm
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.tensors import hash_bytes, hash_tensors
-from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.hashed_file import read_hashed, write_hashed
 from elmo_tasks.elmo.locate import is_name, locate_bilm
 
 StateDict = dict[str, torch.Tensor]
 
-# The metadata of the file has the biLMs and a hash of the content under this key.
-_METADATA = "elmo_tasks"
 
-
-def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
+def write_published(
+    path: str | os.PathLike, state: StateDict, bilms: Mapping[str, tuple[str, str]]
+) -> None:
     """
     Writes the weights of a model in float16. In place of the weights of a biLM in `bilms`, writes
-    the biLM's name and a hash of these weights. A key of `bilms` is a name in the model, such as
-    `text_embedder.bilm`, and its value a name that `locate_bilm` knows. Raises `ConfigurationError`
-    if a number is too large for float16.
+    the biLM's name and the hash of these weights. A key of `bilms` is a name in the model, such as
+    `text_embedder.bilm`, and its value a name that `locate_bilm` knows and `BiLm.weights_hash` as
+    hex digits. Raises `ConfigurationError` if a number is too large for float16.
     """
-    from safetensors.torch import save
-
-    left_out: dict[str, dict[str, str]] = {}
-    rest = {name: tensor.detach().cpu() for name, tensor in state.items()}
-    exact: StateDict = {}
-    for name, known_as in bilms.items():
-        weights = _named_weights(known_as)
-        left_out[name] = {"name": known_as, "fingerprint": hash_of_weights(weights)}
-        for key in weights:
-            del rest[f"{name}.{key}"]
-        # The start state of the biLM is not rounded to float16.
-        exact |= {key: rest.pop(key) for key in list(rest) if key.startswith(f"{name}.")}
-    tensors = {name: _halved(name, tensor) for name, tensor in rest.items()} | exact
-    tensors = {name: tensor.clone().contiguous() for name, tensor in sorted(tensors.items())}
-    about = {"bilms": left_out, "hash": _hash(tensors, left_out)}
-    write_whole(path, save(tensors, {_METADATA: json.dumps(about, sort_keys=True)}))
+    tensors: StateDict = {}
+    for name, tensor in state.items():
+        bilm = next((bilm for bilm in bilms if name.startswith(f"{bilm}.")), None)
+        if bilm is None:
+            tensors[name] = _halved(name, tensor)
+        elif name.startswith(f"{bilm}.state."):
+            # The start state of the biLM is no weight, and is not rounded to float16.
+            tensors[name] = tensor
+    left_out = {key: {"name": name, "fingerprint": print_} for key, (name, print_) in bilms.items()}
+    write_hashed(path, tensors, {"bilms": left_out})
 
 
-def read_published(path: str | os.PathLike) -> StateDict:
+def read_published(path: str | os.PathLike, model: torch.nn.Module) -> StateDict:
     """
-    Returns the state dict of a model that `write_published` wrote, in float32 and with the weights
-    of the biLMs that the file names. Raises `ConfigurationError` if the file is damaged, or a biLM
-    is missing or has other weights than in the training.
+    Returns the state dict of a model that `write_published` wrote, in float32. Each biLM that the
+    file names is read once, into the model's own biLM. Raises `ConfigurationError` if the file is
+    damaged, or a biLM is missing or has other weights than in the training.
     """
-    tensors, bilms = _read(path)
+    tensors, about = read_hashed(path, "elmo-tasks pack")
     state: StateDict = {}
+    try:
+        bilms = {
+            name: (str(each["name"]), str(each["fingerprint"]))
+            for name, each in about["bilms"].items()
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{path} is damaged, or was not written by elmo-tasks pack"
+        ) from error
     for name, (known_as, fingerprint) in bilms.items():
-        if not is_name(known_as):
-            raise ConfigurationError(
-                f"{path} needs the biLM {known_as!r:.80}, which is neither known nor the name of a "
-                "repository"
-            )
-        weights = _named_weights(known_as)
-        found = hash_of_weights(weights)
-        if found != fingerprint:
-            raise ConfigurationError(
-                f"{path} was trained with the biLM {known_as} of fingerprint {fingerprint:.16}, "
-                f"but {known_as} now has the fingerprint {found:.16}; use the biLM of the "
-                "training, or a model trained with this biLM"
-            )
+        weights = _read_bilm(path, model, name, known_as, fingerprint).weights()
         state |= {f"{name}.{key}": tensor for key, tensor in weights.items()}
     # `pop` frees the float16 tensors, so that only one at a time is in memory in both dtypes.
     for name in list(tensors):
@@ -71,45 +60,29 @@ def read_published(path: str | os.PathLike) -> StateDict:
     return state
 
 
-def hash_of_weights(weights: StateDict) -> str:
-    """Returns a hash of the weights of a biLM as 32 hex digits."""
-    return hash_tensors(*(tensor for _, tensor in sorted(weights.items()))).hex()
-
-
-def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, tuple[str, str]]]:
-    """Returns the tensors of a file, and the name and the fingerprint of each biLM."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(os.fspath(path), framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
-    except (SafetensorError, OSError, ValueError) as error:
+def _read_bilm(
+    path: str | os.PathLike, model: torch.nn.Module, name: str, known_as: str, fingerprint: str
+) -> BiLm:
+    """Reads a biLM that a file names into the biLM of a model, and compares the hash."""
+    if not is_name(known_as):
         raise ConfigurationError(
-            f"{path} is damaged, or not a safetensors file: {error}"
-        ) from error
-    try:
-        about = parse_json(metadata.get(_METADATA, ""))
-        bilms = {
-            name: (str(each["name"]), str(each["fingerprint"]))
-            for name, each in about["bilms"].items()
-        }
-        if about["hash"] == _hash(tensors, about["bilms"]):
-            return tensors, bilms
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass
-    raise ConfigurationError(f"{path} is damaged, or was not written by elmo-tasks pack")
-
-
-def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
-    """Returns a hash of the tensors, their names, and the biLMs."""
-    names = json.dumps([list(tensors), bilms], sort_keys=True)
-    return hash_bytes(names.encode() + hash_tensors(*tensors.values())).hex()
-
-
-def _named_weights(name: str) -> StateDict:
-    # `reset` avoids computing a start state, which is not a weight.
-    return make_bilm(*locate_bilm(name).files, state="reset").weights()
+            f"{path} needs the biLM {known_as!r:.80}, which is neither known nor the name of a "
+            "repository"
+        )
+    bilm = dict(model.named_modules()).get(name)
+    if not isinstance(bilm, BiLm):
+        raise ConfigurationError(f"{path} has the biLM {name!r:.80}, which its config lacks")
+    weights, found = locate_bilm(known_as).weights, "other options"
+    with suppress(ConfigurationError):
+        bilm.read(weights)
+        found = f"the fingerprint {bilm.weights_hash().hex():.16}"
+        if bilm.weights_hash().hex() == fingerprint:
+            return bilm
+    raise ConfigurationError(
+        f"{path} was trained with the biLM {known_as} of fingerprint {fingerprint:.16}, but "
+        f"{known_as} now has {found}; use the biLM of the training, or a model trained with this "
+        f"biLM (elmo-tasks check {known_as} says whether it is whole)"
+    )
 
 
 def _halved(name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -20,6 +20,7 @@ from elmo_tasks.common.characters import fitted_char_ids, word_char_ids
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.file_names import MIX_FILE, OPTIONS_FILE, OTHER_FILES, WEIGHTS_FILE
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.tensors import hash_tensors
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.kernels.threads import for_each, two_at_once
 
@@ -137,6 +138,18 @@ class BiLm(torch.nn.Module):
         """Returns all tensors of the state dict, by name, except those of the start state."""
         tensors = self.state_dict()
         return {name: tensors[name] for name in tensors if not name.startswith("state.")}
+
+    def weights_hash(self) -> bytes:
+        """Returns a hash of the weights, which is the same in every process."""
+        return hash_tensors(*(tensor for _, tensor in sorted(self.weights().items())))
+
+    def read(self, path: str | os.PathLike) -> None:
+        """
+        Fills the weights, in place, from a file that fits the options. Raises `ConfigurationError`
+        if it does not.
+        """
+        with self.format.open(os.fspath(path), self.options) as weights:
+            weights.fill(self.state_dict(), self.token_layer)
 
     def take_snapshot(self) -> None:
         """Computes, with the present weights, the state that a `snapshot` biLM starts from."""

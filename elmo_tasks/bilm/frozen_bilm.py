@@ -1,5 +1,6 @@
 import copy
 import logging
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -13,7 +14,7 @@ from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.common.tensors import hash_bytes, hash_tensors
+from elmo_tasks.common.tensors import hash_bytes
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
 
 logger = logging.getLogger(__name__)
@@ -180,6 +181,17 @@ class FrozenBiLm(BiLm):
         whole.update({prefix + name: tensor for name, tensor in self.weights().items()})
         return whole
 
+    def read(self, path: str | os.PathLike) -> None:
+        """As `BiLm.read`. What was computed from the weights before is forgotten."""
+        super().read(path)
+        _note_weights(self, None)
+
+    def weights_hash(self) -> bytes:
+        """As `BiLm.weights_hash`, which is remembered until the weights change."""
+        if self._weights_hash is None:
+            self._weights_hash = super().weights_hash()
+        return self._weights_hash
+
     def source(self) -> LayerSource:
         """Describes this biLM to a store."""
         parts = [part.detach().float().cpu().flatten() for part in self.state.state_dict().values()]
@@ -187,10 +199,8 @@ class FrozenBiLm(BiLm):
         return LayerSource(self.fingerprint(), start, self.num_layers, self.get_output_dim())
 
     def _fingerprint(self, dtype: str) -> bytes:
-        if self._weights_hash is None:
-            self._weights_hash = hash_tensors(*self.weights().values())
         settings = f"{self.options.described()} {self.state_name} {dtype}"
-        return hash_bytes(settings.encode() + self._weights_hash)
+        return hash_bytes(settings.encode() + self.weights_hash())
 
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
         cache = self._token_cache

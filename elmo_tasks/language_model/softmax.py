@@ -1,4 +1,3 @@
-import json
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -7,11 +6,10 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.file_names import SOFTMAX_FILE, WORDS_FILE
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.tensors import hash_bytes, hash_tensors
-from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.hashed_file import read_hashed, write_hashed
+from elmo_tasks.common.tensors import hash_bytes
 from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 
 # The class of all unknown words.
@@ -19,9 +17,6 @@ UNKNOWN_CLASS = 0
 
 # In 8 bits, the numbers of a weight are from -127 to 127.
 _LARGEST = 127
-
-# The key of the hashes in the metadata of `SOFTMAX_FILE`.
-_METADATA = "elmo_tasks"
 
 
 class LeftOut(NamedTuple):
@@ -135,20 +130,14 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
     on each line, to `softmax_words.txt`. `bilm` must have been read from the files in this folder;
     `read_softmax` refuses any other biLM.
     """
-    from safetensors.torch import save
-
     tensors = {"weight": softmax.weight, "scale": softmax.scale, "bias": softmax.bias}
     if softmax.left_out is not None:
         tensors |= {f"left_out.{name}": part for name, part in softmax.left_out._asdict().items()}
     words = "".join(f"{word}\n" for word in softmax.words).encode()
-    about = {"bilm": _fingerprint(bilm), "words": hash_bytes(words).hex()}
-    content = save(
-        {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
-        {_METADATA: json.dumps(about)},
-    )
+    about = {"bilm": bilm.weights_hash().hex(), "words": hash_bytes(words).hex()}
     # The two files belong together if `SOFTMAX_FILE` has the hash of the words.
-    for name, written in ((WORDS_FILE, words), (SOFTMAX_FILE, content)):
-        write_whole(Path(folder) / name, written)
+    write_whole(Path(folder) / WORDS_FILE, words)
+    write_hashed(Path(folder) / SOFTMAX_FILE, tensors, about)
 
 
 def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
@@ -159,16 +148,11 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
 
     `ConfigurationError`: A file is missing or damaged, or the softmax is that of another biLM.
     """
-    from safetensors import SafetensorError, safe_open
-
     path = Path(folder) / SOFTMAX_FILE
     try:
-        check_regular(path)
-        with safe_open(os.fspath(path), framework="pt") as file:
-            about = parse_json((file.metadata() or {}).get(_METADATA, ""))
-            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
+        tensors, about = read_hashed(path, "elmo-tasks pack")
         words = (Path(folder) / WORDS_FILE).read_bytes()
-        if about["bilm"] != _fingerprint(bilm):
+        if about["bilm"] != bilm.weights_hash().hex():
             raise ValueError("it is not the softmax of the biLM beside it")
         if about["words"] != hash_bytes(words).hex():
             raise ValueError(f"{WORDS_FILE} is not the list of its words")
@@ -189,7 +173,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
             for name, tensor in tensors.items()
         ):
             raise ValueError("a tensor is missing, or has a wrong shape, dtype or number")
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
             f"{path} is no softmax that elmo-tasks pack wrote for this biLM: {error}"
         ) from error
@@ -197,7 +181,3 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
         tensors[name].to(bilm.like.device) for name in shapes if name in tensors
     )
     return Softmax(listed, weight, bias, scale, LeftOut(*left_out) if left_out else None)
-
-
-def _fingerprint(bilm: BiLm) -> str:
-    return hash_tensors(*(tensor for _, tensor in sorted(bilm.weights().items()))).hex()

@@ -11,7 +11,6 @@ from allennlp.models import Model
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.archives.published_weights import (
-    hash_of_weights,
     write_published,
 )
 from elmo_tasks.bilm import make_bilm
@@ -148,8 +147,7 @@ def _publish(
     bilms = _named_bilms(model, config, bilm)
     state = dict(model.state_dict())
     num_words = _bound_words(model, state, max_words)
-    known = {name: known_as for name, (known_as, _) in bilms.items()}
-    write_published(folder / PUBLISHED_WEIGHTS, state, known)
+    write_published(folder / PUBLISHED_WEIGHTS, state, bilms)
     config_text = json.dumps(_without_training(config, bilms), indent=2)
     (folder / "config.json").write_text(f"{config_text}\n", encoding="utf-8")
     _write_vocabulary(model.vocab, folder / "vocabulary", num_words)
@@ -170,12 +168,12 @@ def _named_bilms(
             f"{name} is not the name of a biLM: give the name of a known biLM or of a repository "
             "on the hub, or leave the name out, so that the weights are written"
         )
-    prints = {key: hash_of_weights(found.weights()) for key, found in find_bilms(model).items()}
+    prints = {key: found.weights_hash().hex() for key, found in find_bilms(model).items()}
     bilms = [parent["bilm"] for parent in parents_of_bilms(config.get("model"))]
     files = [each if isinstance(each, str) else each.get("pretrained_file") for each in bilms]
     names = {name} if name is not None else {file for file in files if file and is_name(file)}
     known = {
-        hash_of_weights(make_bilm(*locate_bilm(each).files, state="reset").weights()): each
+        make_bilm(*locate_bilm(each).files, state="reset").weights_hash().hex(): each
         for each in sorted(names)
     }
     if name is not None and not known.keys() & set(prints.values()):

@@ -13,13 +13,13 @@ from safetensors.torch import load_file, save_file
 
 import elmo_tasks
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.archives import published_weights
 from elmo_tasks.archives.elmo_of_model import load_model
 from elmo_tasks.archives.known_models import KNOWN_MODELS, model_path
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.archives.published_weights import read_published, write_published
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.file_names import PUBLISHED_WEIGHTS
+from elmo_tasks.common.hashed_file import write_hashed
 from elmo_tasks.elmo.locate import KNOWN_BILMS
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.publish.publish import _write_vocabulary, publish
@@ -27,7 +27,7 @@ from tests.helpers import archives
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, our_command
 from tests.helpers.hub_server import served
-from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
+from tests.helpers.reference_bilm import FIXTURE_FILES, random_files, random_weights, write_files
 
 TASKS = ("sst", "snli", "squad", "ner")
 INPUTS: dict[str, dict[str, Any]] = {
@@ -272,13 +272,19 @@ def test_another_bilm_is_refused(
     sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "other").mkdir()
-    monkeypatch.setitem(KNOWN_BILMS, "tiny", str(random_files(tmp_path / "other")[1]))
+    options = json.loads(FIXTURE_FILES[0].read_text())
+    alike = write_files(tmp_path / "alike", options, random_weights(options))
 
-    with pytest.raises(ConfigurationError) as caught:
-        open_archive(sst[1])
-
-    message = r"was trained with the biLM tiny of fingerprint \w{16}, but tiny now has the fing"
-    assert re.search(message, str(caught.value))
+    for (_, weights), found in (
+        (random_files(tmp_path / "other"), "other options"),
+        (alike, r"the fingerprint \w{16}"),
+    ):
+        monkeypatch.setitem(KNOWN_BILMS, "tiny", str(weights))
+        message = (
+            rf"was trained with the biLM tiny of fingerprint \w{{16}}, but tiny now has {found};"
+        )
+        with pytest.raises(ConfigurationError, match=message):
+            open_archive(sst[1])
     monkeypatch.delitem(KNOWN_BILMS, "tiny")
     with pytest.raises(ConfigurationError, match="needs the biLM 'tiny', which is neither known"):
         open_archive(sst[1])
@@ -306,18 +312,17 @@ def test_a_damaged_file_is_refused(sst: tuple[Path, Path], tmp_path: Path) -> No
     for position in positions:
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x41]) + whole[position + 1 :])
         with pytest.raises(ConfigurationError, match=f"^{path} "):
-            read_published(path)
+            read_published(path, torch.nn.Module())
     for length in (0, 5, 100, len(whole) - 1):
         path.write_bytes(whole[:length])
         with pytest.raises(ConfigurationError, match=f"{path} is damaged, or not a safetensors"):
-            read_published(path)
+            read_published(path, torch.nn.Module())
 
 
 def changed(published: Path, path: Path, bilms: Any) -> None:
     """Writes a published file with other biLMs, and with the hash that belongs to them."""
     tensors = dict(sorted(load_file(published / PUBLISHED_WEIGHTS).items()))
-    about = {"bilms": bilms, "hash": published_weights._hash(tensors, bilms)}
-    save_file(tensors, path, {"elmo_tasks": json.dumps(about)})
+    write_hashed(path, tensors, {"bilms": bilms})
 
 
 _DAMAGED = "is damaged, or was not written by elmo-tasks pack"
@@ -345,14 +350,14 @@ def test_a_file_that_does_not_say_its_bilms_is_refused(
     changed(sst[1], tmp_path / PUBLISHED_WEIGHTS, bilms)
 
     with pytest.raises(ConfigurationError, match=words):
-        read_published(tmp_path / PUBLISHED_WEIGHTS)
+        read_published(tmp_path / PUBLISHED_WEIGHTS, torch.nn.Module())
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(3)}, tmp_path / PUBLISHED_WEIGHTS)
 
     with pytest.raises(ConfigurationError, match=_DAMAGED):
-        read_published(tmp_path / PUBLISHED_WEIGHTS)
+        read_published(tmp_path / PUBLISHED_WEIGHTS, torch.nn.Module())
 
 
 def test_a_number_too_large_for_float16_is_refused(tmp_path: Path) -> None:
