@@ -14,6 +14,10 @@ def pytest_configure(config: pytest.Config) -> None:
     import hypothesis
     import torch
 
+    from tests.helpers.jsonnet_once import evaluate_once
+
+    # AllenNLP takes the functions of jsonnet when it is imported.
+    evaluate_once()
     import elmo_tasks.plugin  # noqa: F401  registers every name
 
     # There are as many processes that run tests as there are cores. Commands keep this number.
