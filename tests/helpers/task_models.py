@@ -1,5 +1,7 @@
 """The task models, built from their shrunk configs, with the instances of the fixtures."""
 
+import copy
+import functools
 from typing import Any
 
 import torch
@@ -28,7 +30,15 @@ class Task:
         return tiny(self.name, variant, change)
 
     def build(self, change: str = "{}", variant: str = "both") -> "Built":
-        return Built(self.config(variant, change))
+        built, state = _built(self, change, variant)
+        torch.set_rng_state(state)
+        return copy.deepcopy(built)
+
+
+@functools.lru_cache(maxsize=4)
+def _built(task: Task, change: str, variant: str) -> tuple["Built", torch.Tensor]:
+    """Returns a model with its instances, and the state in which making them leaves PyTorch."""
+    return Built(task.config(variant, change)), torch.get_rng_state()
 
 
 class Built:
