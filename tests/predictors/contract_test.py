@@ -208,11 +208,23 @@ def task(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def predictor(task: str, tmp_path_factory: pytest.TempPathFactory) -> TextPredictor:
-    folder: Path = tmp_path_factory.mktemp("archive")
-    if " " in task:
-        return Predictor.from_archive(load_archive(language_model(folder)))  # type: ignore
-    return task_predictor(folder, task, "both")
+def made() -> dict[str, TextPredictor]:
+    """Has the predictors that were made, since pytest forgets one at each other parameter."""
+    return {}
+
+
+@pytest.fixture
+def predictor(
+    task: str, made: dict[str, TextPredictor], tmp_path_factory: pytest.TempPathFactory
+) -> TextPredictor:
+    if task not in made:
+        folder: Path = tmp_path_factory.mktemp("archive")
+        if " " in task:
+            archive = load_archive(language_model(folder))
+            made[task] = Predictor.from_archive(archive)  # type: ignore[assignment]
+        else:
+            made[task] = task_predictor(folder, task, "both")
+    return made[task]
 
 
 def leaves(value: Any) -> Iterator[Any]:
