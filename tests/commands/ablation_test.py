@@ -184,7 +184,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_is_begun_anew(
     args: list[object] = ["--variants", "both", "--seeds", 1, "-o", changes]
     args += ["--include-package", "tests.helpers.stop_callback"]
     run = folder / "runs" / "both" / "seed1"
-    kill_in_epoch(0, command(folder, *args))
+    kill_in_epoch(0, command(folder, *args), Forked)
     assert (run / "config.json").exists() and not list(run.glob("*.th"))
 
     status, _ = ablate(*args)
@@ -219,12 +219,12 @@ def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
     check_archive(run / "model.tar.gz")
 
 
-def kill_in_epoch(epoch: int, args: list[str]) -> None:
+def kill_in_epoch(epoch: int, args: list[str], process: Any = START_PROCESS) -> None:
     """Kills the ablation and its training at once, as when a machine is switched off."""
 
     def work() -> None:
         os.setsid()
-        trainings._process = START_PROCESS
+        trainings._process = process
         os.environ.update({STOP_AT: f"{epoch}:1", KILL: "group"})
         allennlp(*args)
 

@@ -60,11 +60,18 @@ EACH_BATCH = "{ trainer+: { checkpointer: { type: 'elmo', save_every_num_batches
 ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
 WINDOWS = "{ window: { rows: 8, length: 8 } }"
 
+
+def epochs(number: int) -> str:
+    return f"{{ trainer+: {{ num_epochs: {number} }} }}"
+
+
 # What makes the config of a training in a folder, and the steps after which it is killed.
 KILLED: dict[str, tuple[Callable[[Path], dict[str, Any]], int]] = {
     **{
-        name: (partial(training_config, name, num_epochs=2), steps)
-        for name, steps in ((SST, 7), (SNLI, 7), (SQUAD, 3), (NER, 5), (LANGUAGE_MODEL, 5))
+        name: (partial(training_config, name, num_epochs=num_epochs), steps)
+        for name, num_epochs, steps in (
+            *((SST, 2, 7), (SNLI, 2, 7), (SQUAD, 1, 3), (NER, 2, 5), (LANGUAGE_MODEL, 2, 5)),
+        )
     },
     # Each epoch has five documents, a batch each.
     "coreference": (lambda _: tiny("coref", "baseline", EACH_BATCH), 8),
@@ -72,10 +79,10 @@ KILLED: dict[str, tuple[Callable[[Path], dict[str, Any]], int]] = {
     "a part of the data in each epoch": (lambda _: sst(PARTS), 5),
     # The third epoch begins in the first pass over the 11 batches, and ends in the second.
     "an epoch over the end of the data": (lambda _: sst(ACROSS), 12),
-    "no checkpoint yet": (lambda _: shrunk("small", OFTEN_SAVED), 2),
-    "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, ACCUMULATE), 9),
+    "no checkpoint yet": (lambda _: shrunk("small", OFTEN_SAVED, epochs(1)), 2),
+    "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, ACCUMULATE, epochs(2)), 7),
     # The state that the biLM carries from batch to batch is in the checkpoint.
-    "a carried state": (lambda _: shrunk("original", OFTEN_SAVED, WINDOWS), 17),
+    "a carried state": (lambda _: shrunk("original", OFTEN_SAVED, WINDOWS, epochs(2)), 14),
 }
 
 

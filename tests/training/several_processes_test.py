@@ -44,14 +44,14 @@ def metrics(folder: Path) -> dict[str, float]:
 
 @pytest.mark.fork
 @pytest.mark.parametrize(
-    ("name", "num_epochs", "num_steps"), [("mini", 2, 33), ("original", 1, 25)]
+    ("name", "num_epochs", "num_steps"), [("mini", 2, 16), ("original", 1, 12)]
 )
 def test_two_processes_pre_train_as_one_does_with_their_batches_together(
     name: str, num_epochs: int, num_steps: int, tmp_path: Path
 ) -> None:
     epochs = f"{{ trainer+: {{ num_epochs: {num_epochs} }} }}"
-    whole = "{ batch_tokens: 64, window: { rows: 10, length: 4 } }"
-    half = "{ batch_tokens: 32, window: { rows: 5, length: 4 } }"
+    whole = "{ batch_tokens: 128, window: { rows: 20, length: 4 } }"
+    half = "{ batch_tokens: 64, window: { rows: 10, length: 4 } }"
 
     train(shrunk(name, EXACT, epochs, whole), tmp_path / "one")
     train(shrunk(name, EXACT, epochs, half, DISTRIBUTED), tmp_path / "two")
@@ -93,8 +93,8 @@ def test_two_processes_train_a_task_to_the_metrics_of_one(name: str, tmp_path: P
 @pytest.mark.fork
 def test_a_training_whose_worker_was_killed_ends_as_one_that_was_not(tmp_path: Path) -> None:
     change = """{
-      batch_tokens: 64,
-      trainer+: { num_epochs: 2, checkpointer+: { save_every_num_batches: 3 } },
+      batch_tokens: 128,
+      trainer+: { num_epochs: 2, checkpointer+: { save_every_num_batches: 2 } },
     }"""
     config = shrunk("small", change, DISTRIBUTED)
     steps = 0
@@ -102,7 +102,7 @@ def test_a_training_whose_worker_was_killed_ends_as_one_that_was_not(tmp_path: P
     def kill_the_second(trainer: ElmoTrainer) -> None:
         nonlocal steps
         steps += 1
-        if steps == 14 and torch.distributed.get_rank() == 1:
+        if steps == 7 and torch.distributed.get_rank() == 1:
             os.kill(os.getpid(), signal.SIGKILL)
 
     train(config, tmp_path / "whole")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_tasks.elmo.store import database as module
@@ -78,6 +78,7 @@ ASKED = st.dictionaries(st.sampled_from(KEYS), st.binary(max_size=3))
 
 
 # Each fork takes a while.
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.sampled_from(["put", "fork", "get", "open"]), ASKED), max_size=8))
 def test_a_database_is_a_dict_whose_values_have_the_sizes_that_are_asked_for(
     steps: list[tuple[str, dict[bytes, bytes]]],
