@@ -49,7 +49,7 @@ def read_vectors(
     # Raises
 
     `ConfigurationError`: There is no line, or the vectors have another width.
-    `ValueError`, with file and line: A line is cut, or has something that is no finite number.
+    `ValueError`: A line, which is named, is cut or has something that is no finite number.
     """
     vectors: dict[str, numpy.ndarray] = {}
     num_twice = num_blank = 0

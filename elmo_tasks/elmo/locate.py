@@ -124,6 +124,7 @@ def locate_bilm(name: Source) -> Located:
     # Parameters
 
     name: One of:
+
         - a name in `KNOWN_BILMS`;
         - a folder with `options.json`, and weights named `*weights.hdf5` or `model.hdf5`;
         - a folder of ELMoForManyLangs;
