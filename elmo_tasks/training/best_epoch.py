@@ -19,6 +19,8 @@ class LossBreaksTies(MetricTracker):
     validation loss is the best. Patience counts the epochs without a better score, as before.
     """
 
+    _is_best_so_far: bool
+
     def add_metrics(self, metrics: dict[str, float]) -> None:
         best = self._best_so_far
         super().add_metrics(metrics)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from allennlp.nn import util
 from allennlp.training import GradientDescentTrainer, Trainer, TrainerCallback
+from allennlp.training.metric_tracker import MetricTracker
 from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
@@ -97,6 +98,7 @@ class ElmoTrainer(GradientDescentTrainer):
     `GradientDescentTrainer`.
     """
 
+    _metric_tracker: MetricTracker
     _moving_average: MovingAverage | None
     _num_epochs: int
     data_loader: Any
