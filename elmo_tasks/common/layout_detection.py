@@ -155,7 +155,8 @@ def _names(sentences: Sequence[list[list[str]]], shift: int) -> list[str]:
     if len(columns) == 10 - shift and shift:
         return ["word", *CONLLU[2:]]
     values = [Counter(row[place] for each in sentences for row in each) for place in columns]
-    are_tags = [_are_span_tags(each) or _are_mostly_outside(each) for each in values]
+    are_tags = list(map(_are_span_tags, values))
+    are_tags = are_tags if any(are_tags) else list(map(_are_mostly_outside, values))
     word = are_tags.index(False) if False in are_tags else 0
     differ = [
         place - shift
@@ -178,7 +179,7 @@ def _are_span_tags(values: Counter[str]) -> bool:
 
 def _are_mostly_outside(values: Counter[str]) -> bool:
     """Returns whether values may be types of spans, such as `PER`, and else mostly `O`."""
-    return len(values) > 1 and values["O"] == max(values.values()) and values["O"] > 1
+    return len(values) > 1 and 2 * values["O"] >= values.total()
 
 
 def _simple(name: str) -> str:
