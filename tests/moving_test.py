@@ -46,7 +46,7 @@ ORIGINAL, FIXTURE = 1024, 32
 def new_configs() -> dict[str, str]:
     """Returns the config of each section of the page, by the name of the old one that it links."""
     _, *parts = re.split(r"^### ", PAGE.read_text(encoding="utf-8"), flags=re.M)
-    configs = {}
+    configs: dict[str, str] = {}
     for part in parts:
         if old := re.findall(r"\(\.\./fixtures/allennlp/(\w+)\.jsonnet\)", part):
             (configs[old[0]],) = re.findall(r"```jsonnet\n(.*?)```", part, re.S)
