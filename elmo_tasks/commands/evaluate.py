@@ -13,7 +13,7 @@ examples:
 import argparse
 import re
 
-from elmo_tasks.commands.options import add_count, add_shared, packaged
+from elmo_tasks.commands.options import add_count, add_shared, device_of, packaged
 
 # Metrics that are not printed: the weights of the mixes, and the parts of the loss.
 _ABOUT_TRAINING = re.compile(r"elmo_(input|output)_(s\d+|gamma)$|(reg|batch)_loss$")
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     _check_written(args)
+    device_of(args)
     from elmo_tasks.in_allennlp.evaluate_command import evaluate
 
     metrics = evaluate(args)

@@ -22,7 +22,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_count, add_shared, check_written
+from elmo_tasks.commands.options import add_count, add_shared, check_written, device_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     check_written(args, args.archive_file, args.input_file)
+    device_of(args)
     from elmo_tasks.in_allennlp.predict_command import predict
 
     predict(args)

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from allennlp.common.checks import check_for_gpu
 from allennlp.predictors import Predictor
 from tqdm import tqdm
 
@@ -35,7 +34,6 @@ def predict(args: argparse.Namespace) -> None:
         raise ConfigurationError("--silent without --output: there would be no output")
     # What the name of the output asks for is refused before the model is opened.
     form_of(args.output, "text", args.jsonl)
-    check_for_gpu(args.cuda_device)
     archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
     predictor = Predictor.from_archive(archive)
     inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)

@@ -1,4 +1,5 @@
 import argparse
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -56,6 +57,13 @@ def train_model(
       file.
     """
     read = [*inputs, *paths_in(params.params)]
+    # AllenNLP takes this field out of the config before it makes anything of the others.
+    distributed = params.params.get("distributed")
+    if not isinstance(distributed, dict | type(None)):
+        raise ConfigurationError(
+            "distributed must be an object, such as { cuda_devices: [0, 1] }, not "
+            f"{json.dumps(distributed)}"
+        )
 
     def archive_model(folder: str | os.PathLike, **options: Any) -> None:
         if not archive:

@@ -61,6 +61,7 @@ MISTAKES = [
     ("trainer.grad_norm", -1, "trainer.grad_norm must be above 0, not -1"),
     ("trainer.num_epochs", 0, "trainer.num_epochs must be 1 or more, not 0"),
     ("trainer.num_epochs", -1, "trainer.num_epochs must be 1 or more, not -1"),
+    ("distributed", 3, "distributed must be an object, such as .* not 3"),
     ("trainer.cuda_device", "cpu", 'trainer.cuda_device must be a whole number, not "cpu"'),
 ]
 

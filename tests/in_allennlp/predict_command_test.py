@@ -387,3 +387,9 @@ def test_control_characters_of_further_fields_are_escaped_in_text(model: Any) ->
     assert text_of_answer(found, SstPredictor(model, READER)) == (
         "ERROR line 1: no\tid: \\x1b[2J\n"
     )
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_gpu_that_is_not_there_is_said_before_the_model_is_opened(command: str) -> None:
+    with pytest.raises(ValueError, match="--cuda-device 99: PyTorch finds .* here"):
+        our_command(command, "nowhere", ROOT / "fixtures" / "sst.txt", "--cuda-device", 99)
