@@ -2,6 +2,7 @@ import copy
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -199,7 +200,7 @@ class FrozenBiLm(BiLm):
         return LayerSource(self.fingerprint(), start, self.num_layers, self.get_output_dim())
 
     def _fingerprint(self, dtype: str) -> bytes:
-        settings = f"{self.options.described()} {self.state_name} {dtype}"
+        settings = f"{replace(self.options, state=None)} {self.state_name} {dtype}"
         return hash_bytes(settings.encode() + self.weights_hash())
 
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:

@@ -1,5 +1,5 @@
 import copy
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from elmo_tasks.common.characters import MAX_CHARACTERS, MOST_CHARACTERS
@@ -63,18 +63,6 @@ class BiLmOptions:
     def num_characters(self) -> int:
         """The number of char ids. Id 0 is the padding of a batch."""
         return self.num_listed + 1 if self.num_listed else 262
-
-    def described(self) -> str:
-        """
-        Returns all options but the state, for a fingerprint. An option that has its default is left
-        out, so that the fingerprint stays the same when an option is added to this class.
-        """
-        told = []
-        for each in fields(self):
-            value = None if each.name == "state" else getattr(self, each.name)
-            if each.repr and (value or each.default is MISSING):
-                told.append(f"{each.name}={value!r}")
-        return f"BiLmOptions({', '.join(told)})"
 
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> "BiLmOptions":
