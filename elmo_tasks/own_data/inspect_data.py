@@ -1,8 +1,10 @@
 """Inspects a file of data, and chooses what a first training on it needs."""
 
 import argparse
+import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.outputs import check_outputs
 from elmo_tasks.common.records import read_rows
-from elmo_tasks.common.rows import ANSWER, LeftOut
+from elmo_tasks.common.rows import ANSWER, LeftOut, plain_text
 from elmo_tasks.common.text import listed
 from elmo_tasks.own_data.columns import choose_columns, column_names
 from elmo_tasks.own_data.oddities import odd_labels, odd_texts
@@ -34,6 +36,8 @@ _SEED = 1
 # The maximum number of training examples for each schedule: (batch size, epochs, patience).
 _SCHEDULES = [(500, (8, 60, 15)), (2_000, (16, 40, 10)), (10_000, (32, 20, 5))]
 _LONGEST_SCHEDULE = (32, 10, 3)
+# The page shows this many inputs, of at most this many characters.
+_NUM_SHOWN, _LONGEST_SHOWN = 2, 600
 # Where the commands of the docs put GloVe.
 _GLOVE = "data/vectors/glove.6B.100d.120k.txt.gz"
 
@@ -70,6 +74,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     inspect = _inspect_rows if args.task == "classify" else _inspect_tags
     reader, examples, found = inspect(args)
     paths, num_train = [path, args.dev], len(examples)
+    dev = [] if args.dev is None else list(read_examples(reader, args.dev, LeftOut()))
     if args.dev is None:
         num_parts = 5 if len(examples) < _SMALL else 10
         if len(examples) < 2 * num_parts:
@@ -111,6 +116,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     batch_size, num_epochs, patience = schedule(num_train)
     found.fields.update(
         language=args.language,
+        examples=page_examples(reader, dev),
         train_data_path=str(paths[0]),
         validation_data_path=str(paths[1]),
         elmo_at=["input"],
@@ -121,6 +127,15 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         patience=patience,
     )
     return config, found
+
+
+def page_examples(reader: Reader, dev: Iterable[Example]) -> list[dict[str, str]]:
+    """Returns the inputs of the first examples for validation that are short enough for a page."""
+    short = (example for example in dev if len(example.text) <= _LONGEST_SHOWN)
+    texts = [json.loads(example.text) for example in islice(short, _NUM_SHOWN)]
+    if isinstance(reader, ClassifyReader):
+        return [dict(zip(reader.texts, map(plain_text, each))) for each in texts]
+    return [{"sentence": " ".join(words)} for words in texts]
 
 
 def schedule(num_train: int) -> tuple[int, int, int]:

@@ -21,13 +21,19 @@ class TextReader(DatasetReader):
     """
     The base class of the readers. A subclass passes what it reads through `shard_iterable`, so that
     each process and worker makes only its own instances. By default all texts have word ids under
-    the name `tokens`.
+    the name `tokens`. `examples` are inputs that the page shows for a model of somebody's own data.
     """
 
-    def __init__(self, token_indexers: dict[str, TokenIndexer] = None, **kwargs) -> None:
+    def __init__(
+        self,
+        token_indexers: dict[str, TokenIndexer] = None,
+        examples: list[dict[str, str]] = None,
+        **kwargs,
+    ) -> None:
         super().__init__(
             manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
         )
+        self.examples = examples or []
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         for indexer in self.token_indexers.values():
             indexer.__class__ = _OURS.get(type(indexer), type(indexer))

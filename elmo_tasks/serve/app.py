@@ -22,6 +22,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import parse_json
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.predictors.own_task import own_task
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
@@ -30,6 +31,9 @@ from elmo_tasks.serve.tools import LAYERS, SENSES, WORDS, layer_cosines, senses,
 from elmo_tasks.serve.worker import Predict, Stopped, Worker, count_words
 
 logger = logging.getLogger(__name__)
+
+# What is said of a model whose predictor declares no task.
+_IN_JSON = "Answers inputs in JSON."
 
 STATIC = Path(__file__).parent / "static"
 
@@ -58,7 +62,7 @@ class ServedModel:
         self.model = archive.model
         self.predictor = Predictor.from_archive(archive)
         task: Task | None = getattr(self.predictor, "task", None)
-        self.task = task or Task(name, name, "Answers inputs in JSON.")
+        self.task = own_task(self.predictor, name) or task or Task(name, name, _IN_JSON)
 
     def describe(self) -> JsonDict:
         """Returns what `GET /models` says of the model."""

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Path("reviews.jsonnet").read_text().replace("'elmo_tasks/", f"'{config_folder()}/lib/")
         )
     config = evaluate(f"{text} + {{ bilm:: {FIXTURE_BILM}, hidden_dim:: 8, store:: null }}")
+    # The page shows two rows of the part for validation.
+    dev = map(json.loads, (folder / "reviews" / "dev.jsonl").read_text().splitlines())
+    assert config["dataset_reader"]["examples"] == [{"Text": row["Text"]} for row in islice(dev, 2)]
     config["trainer"]["num_epochs"] = 2
     for name in ("train_data_path", "validation_data_path"):
         config[name] = str(folder / config[name])

@@ -8,9 +8,10 @@ import pytest
 from allennlp.models import load_archive
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text import listed
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.serve.app import STATIC, ServedModel
-from tests.helpers.archives import language_model
+from tests.helpers.archives import language_model, task_model
 from tests.helpers.served import NAMES, app_of, running
 from tests.predictors.contract_test import leaves
 
@@ -185,3 +186,33 @@ def test_a_model_without_a_tab_of_its_task_is_asked_in_json(tmp_path: Path) -> N
 
     assert about["drawing"] is None and about["fields"] == ("sentence",) and about["mixes"] == []
     assert answer["tokens"] == sentence["sentence"].split()
+
+
+@pytest.mark.parametrize(
+    ("task", "change", "about"),
+    [
+        ("tag", "column: 'misc', spans: true, examples: [{ sentence: 'x' }]", "Marks the spans"),
+        ("tag", "column: 'misc', examples: [{ sentence: 'x' }]", "Gives each word one of the tags"),
+        ("classify", "examples: [{ text: 'x' }, { label: 'no input' }]", "Gives a text one of"),
+    ],
+)
+def test_a_model_of_own_data_is_shown_with_its_name_labels_and_examples(
+    task: str, change: str, about: str, tmp_path: Path
+) -> None:
+    archive = load_archive(str(task_model(tmp_path, task, "baseline", f"{{ {change} }}")))
+
+    shown = ServedModel("products", archive).describe()
+
+    known = list(archive.model.vocab.get_token_to_index_vocabulary("labels"))
+    labels = ["NAME"] if "spans" in change else known
+    assert shown["title"] == "products" and list(shown["legend"]) == labels
+    assert shown["about"].startswith(about) and shown["about"].endswith(f": {listed(labels)}.")
+    assert shown["examples"] == ({shown["fields"][0]: "x"},)
+
+
+def test_a_model_of_known_labels_keeps_the_words_of_its_task(tmp_path: Path) -> None:
+    archive = load_archive(str(task_model(tmp_path, "ner", "baseline")))
+
+    shown = ServedModel("mine", archive).describe()
+
+    assert shown["title"] == "NER" and shown["legend"]["ORG"] == "organization"

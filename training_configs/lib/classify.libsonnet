@@ -16,6 +16,8 @@ base {
   separator:: null,
   // The tokens of a text that are read, and the rest is left out; null for all.
   max_tokens:: null,
+  // Inputs that the page of `elmo-tasks serve` shows; they are kept in the archive.
+  examples:: [],
   // The language whose spaCy rules cut a text into sentences and words.
   language:: 'en',
   // Whether a word's vector is looked up in lower case. Characters and ELMo see the raw word.
@@ -46,6 +48,7 @@ base {
     [if config.separator != null then 'separator']: config.separator,
     [if config.max_tokens != null then 'max_tokens']: config.max_tokens,
     language: config.language,
+    [if config.examples != [] then 'examples']: config.examples,
     token_indexers: config.token_indexers,
   },
   train_data_path: 'data/classify/train.csv',

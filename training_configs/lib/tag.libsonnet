@@ -18,6 +18,8 @@ base {
   spans:: false,
   // The names of all columns of files in columns; one must be 'word'.
   columns:: ['word', 'tag'],
+  // Inputs that the page of `elmo-tasks serve` shows; they are kept in the archive.
+  examples:: [],
   // The language whose spaCy rules tokenize raw text.
   language:: 'en',
   // Whether a word's vector is looked up in lower case. Characters and ELMo see the raw word.
@@ -44,6 +46,7 @@ base {
     column: config.column,
     spans: config.spans,
     columns: config.columns,
+    [if config.examples != [] then 'examples']: config.examples,
     token_indexers: config.token_indexers,
     language: config.language,
   },

@@ -23,6 +23,9 @@
   // The tokens of a text that are read, and the rest is left out; null for all.
   // max_tokens: null,
 
+  // Inputs that the page of `elmo-tasks serve` shows; they are kept in the archive. [] shows none.
+  // examples: [],
+
   // The language whose spaCy rules cut a text into sentences and words.
   // language: 'en',
 

@@ -27,6 +27,9 @@
   // The names of all columns of files in columns; one must be 'word'.
   // columns: ['word', 'tag'],
 
+  // Inputs that the page of `elmo-tasks serve` shows; they are kept in the archive. [] shows none.
+  // examples: [],
+
   // The language whose spaCy rules tokenize raw text.
   // language: 'en',
 

@@ -123,7 +123,7 @@ function legend(names, meanings) {
   const parts = names.flatMap((name) => (name in meanings ? [name] : name.split(/(?<=^[A-Z]-)/)));
   const known = [...new Set(parts)].filter((name) => name in meanings);
   return make('dl', { class: 'legend' }, ...known.flatMap((name) =>
-    [make('dt', {}, name), make('dd', {}, meanings[name])]));
+    [make('dt', {}, name), ...(meanings[name] ? [make('dd', {}, meanings[name])] : [])]));
 }
 
 // Words, the stronger in colour the more they matter.
