@@ -15,9 +15,13 @@ columns comes back as columns, with the predicted tag behind (.conll, .tsv, or a
 An input that cannot be answered has a column `error`, {"error": "the reason", "line": 3}, or in
 text `ERROR line 3: the reason`; the exit status is then 1.
 
+A passage of more than 400 tokens is read in windows. With --passage, FILE has a question on each
+line, or JSON or a table with a `question`. An answer then also has the paragraph that it is in.
+
 examples:
   echo "A warm, funny film." | elmo-tasks predict sst -
   elmo-tasks predict runs/reviews new.csv --column review --output answers.csv
+  elmo-tasks predict squad --passage manual.txt questions.txt
 """
 
 import argparse
@@ -36,13 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = "the name of the input, such as sentence, or text"
     add_shared(parser, "--column", help=f"the column or field with the texts (default: {default})")
     add("--no-header", action="store_true", help="a table has no header; its columns are 1, 2, ...")
+    add("--passage", metavar="FILE", help="for squad: the text that all questions are about")
+    add_count(parser, "--top-k", None, "for squad: the number of best answers (default: 5)", "K")
     default = "32, or 1 if the inputs are typed"
     add_count(parser, "--batch-size", None, f"inputs in a batch (default: {default})")
     add_shared(parser, "--overrides", "--cuda-device", "--threads")
 
 
 def run(args: argparse.Namespace) -> None:
-    check_written(args, args.archive_file, args.input_file)
+    check_written(args, args.archive_file, args.input_file, *filter(None, [args.passage]))
     device_of(args)
     from elmo_tasks.in_allennlp.predict_command import predict
 

@@ -4,12 +4,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 from tqdm import tqdm
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES
+from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.answer_columns import AnswerColumns
 from elmo_tasks.predictors.answer_lines import (
@@ -34,9 +36,10 @@ def predict(args: argparse.Namespace) -> None:
         raise ConfigurationError("--silent without --output: there would be no output")
     # What the name of the output asks for is refused before the model is opened.
     form_of(args.output, "text", args.jsonl)
+    shared = shared_of(args)
     archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
     predictor = Predictor.from_archive(archive)
-    inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header)
+    inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header, shared)
     form = form_of(args.output, inputs.kind, args.jsonl, inputs.name)
     # Who types an input waits for its answer.
     is_typed = args.input_file == "-" and sys.stdin.isatty()
@@ -51,6 +54,20 @@ def predict(args: argparse.Namespace) -> None:
             print(line_of(found, predictor, form), end="", flush=True)
     else:
         write_answers(answers, predictor, inputs, args.output, form, not args.no_header)
+
+
+def shared_of(args: argparse.Namespace) -> JsonDict:
+    """Returns the texts and settings that the options give all inputs."""
+    shared: JsonDict = {}
+    if args.passage is not None:
+        if args.passage == args.input_file == "-":
+            raise ConfigurationError("passage and questions cannot both be the standard input")
+        shared["passage"] = "\n".join(read_lines(args.passage))
+        if not shared["passage"].strip():
+            raise ValueError(f"{args.passage}: there is no word in the passage")
+    if args.top_k is not None:
+        shared["top_k"] = args.top_k
+    return shared
 
 
 def line_of(found: Answered, predictor: Predictor, form: str) -> str:

@@ -1,11 +1,12 @@
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
-from allennlp.nn.util import min_value_of_dtype
+from allennlp.nn.util import get_text_field_mask, min_value_of_dtype
 from torch.nn.functional import cross_entropy, pad
 
 from elmo_tasks.common.errors import check_positive
@@ -13,7 +14,26 @@ from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
 from elmo_tasks.modules.layers import Linear, check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+from elmo_tasks.modules.windows import window_rows
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
+from elmo_tasks.readers.windows import Window
+
+# The most tokens of windows that are read at once.
+_MAX_TOKENS = 8192
+
+
+class ReadText(NamedTuple):
+    """
+    A text as the encoder reads it by itself.
+
+    # Parameters
+
+    h: Shape (batch, length, h_dim): [h_k; ELMo_k], or h_k if ELMo is not at the output.
+    mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
+    """
+
+    h: torch.Tensor
+    mask: torch.Tensor
 
 
 @Model.register("elmo_bidaf")
@@ -91,8 +111,9 @@ class Bidaf(Model):
         span_start, span_end (`torch.LongTensor`): Shape (batch, 1): the indices of the first and
             the last token of the answer, or -1 if the answer has no place. The loss ignores such
             questions, and is 0 if a batch has no others; the metric scores them as all others.
-        metadata: A dictionary for each question: `passage`, a `Passage`; `id`; and, if they are
-            known, `answers`, a list of texts.
+        metadata: A dictionary for each question: `passage`, a `Passage`; `id`; if they are known,
+            `answers`, a list of texts; and `read`, the windows of the passage that are read (see
+            `Window`). In training a passage is one window.
 
         # Returns
 
@@ -101,12 +122,21 @@ class Bidaf(Model):
         token; `id` and `answer`, a slice of the raw passage, if metadata is given; the scalar
         `loss`, if spans are given.
         """
-        start, end, mask = self._score(question, passage)
+        # Shape: (batch, passage length), 0 at tokens that are not read
+        windows: torch.Tensor
+        ranges = [about.get("read", ()) for about in metadata or ()]
+        if self.training or all(len(each) < 2 for each in ranges):
+            q, p = self.read(question, passage)
+            start, end = self.score(q, p)
+            windows = p.mask.long()
+        else:
+            start, end, windows = self._score_windows(question, passage, ranges)
         # Shape: (batch, 2)
-        spans = best_spans(start, end, mask, self.max_answer_tokens)[0][:, 0]
+        spans = best_spans(start, end, windows, self.max_answer_tokens)[0][:, 0]
         output: dict[str, Any] = {"start_logits": start, "end_logits": end, "best_span": spans}
         if span_start is not None and span_end is not None:
-            output["loss"] = _loss(start, span_start) + _loss(end, span_end)
+            labels = [_where_read(label, windows) for label in (span_start, span_end)]
+            output["loss"] = sum(map(_loss, (start, end), labels))
         if metadata is not None:
             output["id"] = [about["id"] for about in metadata]
             output["answer"] = [
@@ -116,23 +146,57 @@ class Bidaf(Model):
                 self.squad(output["answer"], [about["answers"] for about in metadata])
         return output
 
-    def _score(
-        self, question: TextFieldTensors, passage: TextFieldTensors
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Returns the logits of start and end, and the mask of the passage."""
-        q, p = self.text_embedder(question, passage)
-        # Shapes: (batch, question length, h_dim) and (batch, passage length, h_dim)
-        q_h, p_h = (text.extend(self._encode(self.encoder, text.x, text.mask)) for text in (q, p))
+    def read(self, *texts: TextFieldTensors) -> list[ReadText]:
+        """
+        Reads questions or passages by themselves, each a field of the instances. What is read of a
+        text depends on no other text.
+        """
+        return [
+            ReadText(text.extend(self._encode(self.encoder, text.x, text.mask)), text.mask)
+            for text in self.text_embedder(*texts)
+        ]
+
+    def score(self, question: ReadText, passage: ReadText) -> tuple[torch.Tensor, torch.Tensor]:
+        """
+        Returns the logits of start and end, both of shape (batch, passage length), with the dtype's
+        smallest number at padding.
+        """
+        (q_h, q_mask), (p_h, p_mask) = question, passage
         # Shape: (batch, passage length, 4 * h_dim)
-        attended = self.attention(p_h, q_h, p.mask, q.mask)
+        attended = self.attention(p_h, q_h, p_mask, q_mask)
         # Shape: (batch, passage length, x_dim)
         x = torch.relu(self.attended(attended))
-        x = self.dropout(x + self._attend_to_itself(x, p.mask))
-        h_start = self.start_encoder(x, p.mask)
-        h_end = self.end_encoder(torch.cat([x, h_start], dim=-1), p.mask)
+        x = self.dropout(x + self._attend_to_itself(x, p_mask))
+        h_start = self.start_encoder(x, p_mask)
+        h_end = self.end_encoder(torch.cat([x, h_start], dim=-1), p_mask)
         logits = [layer(h).squeeze(-1) for layer, h in ((self.start, h_start), (self.end, h_end))]
-        start, end = (each.masked_fill(~p.mask, min_value_of_dtype(each.dtype)) for each in logits)
-        return start, end, p.mask
+        start, end = (each.masked_fill(~p_mask, min_value_of_dtype(each.dtype)) for each in logits)
+        return start, end
+
+    def _score_windows(
+        self,
+        question: TextFieldTensors,
+        passage: TextFieldTensors,
+        ranges: Sequence[Sequence[Window]],
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """
+        Returns the logits of start and end, and for each token the number of its window, from 1 on,
+        or 0 if it is not read.
+        """
+        mask = get_text_field_mask(passage)
+        windows = torch.zeros_like(mask, dtype=torch.long)
+        logits: list[torch.Tensor] = []
+        for rows in window_rows(question, passage, ranges, _MAX_TOKENS):
+            read = self.read(rows.question, rows.window)
+            scores = self.score(*read)
+            if not logits:
+                least = min_value_of_dtype(scores[0].dtype)
+                logits = [each.new_full(mask.shape, least) for each in scores]
+            for (row, (first, stop, prior)), start, end in zip(rows.places, *scores):
+                logits[0][row, first:stop] = start[: stop - first] + prior
+                logits[1][row, first:stop] = end[: stop - first]
+                windows[row, first:stop] = first + 1
+        return logits[0], logits[1], windows
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         return {**self.squad.get_metric(reset), **self.text_embedder.mix_metrics()}
@@ -156,6 +220,12 @@ class Bidaf(Model):
         )
 
 
+def _where_read(index: torch.Tensor, windows: torch.Tensor) -> torch.Tensor:
+    """Returns the labels of answers, without those in windows that are not read."""
+    is_read = windows.gather(1, index.clamp(min=0)) > 0
+    return index.masked_fill(~is_read, UNKNOWN_LABEL)
+
+
 def _loss(logits: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """Returns the mean cross-entropy of the questions whose answers have a place."""
     labels = index.squeeze(-1)
@@ -166,17 +236,20 @@ def _loss(logits: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
 def best_spans(
     start_logits: torch.Tensor,
     end_logits: torch.Tensor,
-    mask: torch.Tensor,
+    windows: torch.Tensor,
     max_tokens: int,
     num_best: int = 1,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """
-    Finds the most probable spans of passages. A span's probability is that of its start times that
-    of its end.
+    Finds the most probable spans of passages, each within one window. A span's probability is that
+    of its start times that of its end, each a softmax over all windows of the passage: so a sum of
+    logits decides, before any softmax over one window (Clark and Gardner 2017, section 4).
 
     # Parameters
 
-    start_logits, end_logits, mask: Shape (batch, length); the logits are finite.
+    start_logits, end_logits: Shape (batch, length); the logits are finite.
+    windows: Shape (batch, length): for each token the number of its window, from 1 on, and 0 at
+        padding and what is not read; or a mask, if a passage is one window.
     max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
     num_best (default `1`): The number of spans to return for each passage; fewer if the padded
         length allows no more.
@@ -188,13 +261,44 @@ def best_spans(
     padding, with probability 0.
     """
     starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
-    width = min(max_tokens, mask.size(1))
+    width = min(max_tokens, windows.size(1))
+    numbers = windows.long()
     # Shape: (batch, length, width), the ends at 0 to width - 1 tokens from each start
     ends_from = pad(ends, (0, width - 1)).unfold(1, width, 1)
-    is_inside = pad(mask, (0, width - 1)).unfold(1, width, 1)
+    windows_from = pad(numbers, (0, width - 1)).unfold(1, width, 1)
+    is_inside = (windows_from == numbers.unsqueeze(-1)) & (windows_from > 0)
     scores = (starts.unsqueeze(-1) + ends_from).masked_fill(
         ~is_inside, min_value_of_dtype(starts.dtype)
     )
     scores, indices = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
     start = indices.div(width, rounding_mode="floor")
     return torch.stack([start, start + indices % width], dim=-1), scores.exp()
+
+
+def distinct_spans(
+    start_logits: torch.Tensor,
+    end_logits: torch.Tensor,
+    windows: torch.Tensor,
+    max_tokens: int,
+    num_best: int = 1,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """
+    Finds the most probable spans of one passage, of which none overlaps a more probable one. Has
+    the parameters of `best_spans`, with a batch of 1, and returns what it does.
+    """
+    # A span overlaps at most this many others.
+    overlapping = max_tokens * (2 * max_tokens - 1)
+    spans, probabilities = best_spans(
+        start_logits, end_logits, windows, max_tokens, num_best * overlapping
+    )
+    numbers = [*windows[0].tolist(), *[0] * max_tokens]
+    is_free = [number > 0 for number in numbers]
+    chosen: list[int] = []
+    for index, (first, last) in enumerate(spans[0].tolist()):
+        # If the passage has fewer spans, the last ones are in no window.
+        if numbers[first] == numbers[last] and all(is_free[first : last + 1]):
+            is_free[first : last + 1] = [False] * (last + 1 - first)
+            chosen.append(index)
+        if len(chosen) == num_best:
+            break
+    return spans[:, chosen], probabilities[:, chosen]

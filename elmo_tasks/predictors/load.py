@@ -8,6 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.predictors.stream import GROUP, reason, stream
+from elmo_tasks.predictors.text_predictor import check_shared, with_shared
 
 
 class Answer(dict):
@@ -55,7 +56,9 @@ class LoadedModel:
         inputs: A text, if an input of the model is one text; an input in JSON, such as
             `{"premise": "...", "hypothesis": "..."}`; or several of these.
         batch_size (default `32`): The number of inputs that are answered at a time.
-        texts: One input in place of `inputs`: `predict(premise="...", hypothesis="...")`.
+        texts: One input in place of `inputs`: `predict(premise="...", hypothesis="...")`. Beside
+            `inputs`, the texts and settings that all of them have:
+            `predict(["Who built it?", "When?"], passage="...", top_k=3)`.
 
         # Returns
 
@@ -67,36 +70,38 @@ class LoadedModel:
         `UnansweredError`: A `ValueError` that names the index of the first of several inputs that
             has no answer; its `answers` has those of the others.
         """
-        if (inputs is None) == (not texts):
+        if inputs is None and not texts:
             raise ValueError("give either inputs, or one input by the names of its texts")
+        shared = {} if inputs is None else texts
+        if shared:
+            check_shared(self.predictor, shared)
         asked = texts if inputs is None else inputs
         if isinstance(asked, str | bytes | Mapping) or not isinstance(asked, Iterable):
-            return _answer(self.predictor.predict_json(self._json(asked)))
+            return _answer(self.predictor.predict_json(self._json(asked, shared)))
         check_positive("batch_size", batch_size)
-        found = stream(
-            self.predictor.predict_batch_json, map(self._json_or_error, asked), batch_size
-        )
+        several = (self._json_or_error(each, shared) for each in asked)
+        found = stream(self.predictor.predict_batch_json, several, batch_size)
         answers = list(map(_answer, found))
         for each in answers:
             if isinstance(each, Exception):
                 raise UnansweredError(answers) from each
         return answers
 
-    def _json_or_error(self, asked: Any) -> JsonDict | ValueError:
+    def _json_or_error(self, asked: Any, shared: JsonDict) -> JsonDict | ValueError:
         try:
-            return self._json(asked)
+            return self._json(asked, shared)
         except ValueError as error:
             return error
 
-    def _json(self, asked: Any) -> JsonDict:
-        names = self._names
+    def _json(self, asked: Any, shared: JsonDict) -> JsonDict:
+        names = [name for name in self._names if name not in shared]
         if isinstance(asked, str) and len(names) == 1:
-            return {names[0]: asked}
+            return {names[0]: asked, **shared}
         if not isinstance(asked, Mapping):
             expected = " and ".join(names) or "the keys of its predictor"
             text = "a text or " if len(names) == 1 else ""
             raise ValueError(f"this model reads {text}an object with {expected}, not {asked!r:.80}")
-        return dict(asked)
+        return with_shared(dict(asked), shared)
 
 
 def load(model: str | os.PathLike, cuda_device: int = -1) -> LoadedModel:

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -8,16 +9,22 @@ from allennlp.data import Instance
 from allennlp.data.fields import IndexField
 from allennlp.predictors import Predictor
 
-from elmo_tasks.models.bidaf import Bidaf, best_spans
+from elmo_tasks.models.bidaf import Bidaf, best_spans, distinct_spans
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
+from elmo_tasks.predictors.window_reader import WindowReader
 from elmo_tasks.readers.squad_file import read_squad
+from elmo_tasks.readers.windows import MAX_TOKENS, MAX_WINDOWS
 
 # What a line of SQuAD's format has, and an input has not.
 _NESTED = r'"(data|paragraphs|qas)"\s*:'
 
-# The number of spans in an answer.
+# The number of spans in an answer, by default and at most.
 _NUM_BEST = 5
+_MAX_BEST = 1000
+
+# The characters before and after an answer that are shown in text.
+_AROUND = 150
 
 _LIBRARY = (
     "The town library of Vellmar was built in 1911 by Anna Brandt, an architect from Kassel. A "
@@ -30,22 +37,30 @@ _LIBRARY = (
 @Predictor.register("elmo_squad")
 class SquadPredictor(TextPredictor):
     """
-    Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`.
-    In a file, a passage may be called `context`, and the file may be one of SQuAD.
+    Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`,
+    and may have `top_k`, the number of answers. In a file, a passage may be called `context`, and
+    the file may be one of SQuAD.
 
     An answer has `answer` (a slice of the passage), `start` and `end` (the slice's character
-    offsets), its `probability`, and `best`: the five most probable spans with these four fields,
-    the answer first. If the question came from a file of the dataset reader, the answer also has
-    the question's `id`. In text, an answer is the slice and its probability.
+    offsets), its `probability`, and `best`: the `top_k` most probable spans with these four fields,
+    five by default, the answer first. If the question came from a file of the dataset reader, the
+    answer also has the question's `id`. In text, an answer is the slice and its probability.
+
+    A passage of more than 400 tokens is read in windows (see `Windows`), of which those most like
+    the question are read. A span within one of them is the answer, and its probability is a softmax
+    over all that were read. Each of `best` then also has its `paragraph` (as far as it is in the
+    window) and `paragraph_start`, and overlaps no other. In text, lines below the answer have the
+    words around it and the next best ones.
 
     Registered as a `Predictor` with name "elmo_squad".
     """
 
     _model: Bidaf
     max_tokens = 8192
+    max_tokens_read = MAX_WINDOWS * MAX_TOKENS
     columns_of_answer = ("answer", "probability", "start", "end")
     input_names = ("passage", "question")
-    other_names = ()
+    other_names = ("top_k",)
     other_texts = {"context": "passage"}
     task = Task(
         "squad",
@@ -69,7 +84,33 @@ class SquadPredictor(TextPredictor):
         )
 
     def readable(self, answer: JsonDict) -> list[str]:
-        return [one_line(answer["answer"], answer["probability"])]
+        lines = [one_line(answer["answer"], answer["probability"])]
+        if "paragraph" not in answer:
+            return lines
+        lines[0] += f"\tcharacters {answer['start']} to {answer['end']}"
+        lines.append(one_line("", _surroundings(answer)))
+        return lines + [
+            one_line("", f"{number}:", each["answer"], each["probability"])
+            for number, each in enumerate(answer["best"][1:], start=2)
+        ]
+
+    def cells(self, answer: JsonDict) -> JsonDict:
+        paragraph = {name: answer[name] for name in ("paragraph",) if name in answer}
+        return {**super().cells(answer), **paragraph}
+
+    def json_to_labeled_instances(self, inputs: JsonDict) -> list[Instance]:
+        """
+        Returns the instance with its answer as the label. Of a long passage it has the window that
+        has the answer.
+        """
+        instance = self._json_to_instance(inputs)
+        if _is_long(instance):
+            best = self.predict_instance(instance)
+            start, end = instance["metadata"]["windows"].window_of(best["start"])
+            passage = instance["metadata"]["passage"].text[start:end]
+            instance = self._json_to_instance({**inputs, "passage": passage})
+        (output,) = super().outputs([instance])
+        return self.predictions_to_labeled_instances(instance, output)
 
     def predictions_to_labeled_instances(
         self, instance: Instance, outputs: dict[str, Any]
@@ -81,24 +122,72 @@ class SquadPredictor(TextPredictor):
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         check_texts(json_dict, self.input_names)
-        return self._dataset_reader.text_to_instance(json_dict["question"], json_dict["passage"])
+        instance = self._dataset_reader.text_to_instance(
+            json_dict["question"], json_dict["passage"]
+        )
+        instance["metadata"].metadata["top_k"] = _top_k(json_dict.get("top_k", _NUM_BEST))
+        return instance
+
+    def outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
+        short = iter(super().outputs([each for each in instances if not _is_long(each)]))
+        return [self._windows.output(each) if _is_long(each) else next(short) for each in instances]
+
+    @cached_property
+    def _windows(self) -> WindowReader:
+        return WindowReader(self._model, self._dataset_reader, self.max_tokens)
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
-        id, passage = (instance["metadata"][name] for name in ("id", "passage"))
-        length = len(instance["passage"])
-        # Shape of each: (1, passage length)
+        about = instance["metadata"].metadata
+        # The tokens that are read, and for each the number of its window.
+        tokens = [index for each in about["read"] for index in range(each.start, each.stop)]
+        numbers = [k for k, each in enumerate(about["read"], 1) for _ in range(*each[:2])]
+        # Shape of each: (1, tokens)
         start_logits, end_logits = (
-            torch.as_tensor(output[name][None, :length]) for name in ("start_logits", "end_logits")
+            torch.as_tensor(output[name])[None, : len(tokens)]
+            for name in ("start_logits", "end_logits")
         )
-        mask = torch.ones(1, length, dtype=torch.bool)
-        longest = self._model.max_answer_tokens
-        found = best_spans(start_logits, end_logits, mask, longest, _NUM_BEST)
-        spans, probabilities = (each[0].tolist() for each in found)
+        windows = torch.tensor([numbers])
         best = []
-        for (first, last), probability in zip(spans, probabilities):
+        most = about.get("top_k", _NUM_BEST)
+        choose = distinct_spans if _is_long(instance) else best_spans
+        found = choose(start_logits, end_logits, windows, self._model.max_answer_tokens, most)
+        for (first, last), probability in zip(*(each[0].tolist() for each in found)):
             # If the passage has fewer spans, the last ones end in padding.
-            if last < length:
-                start, end = passage.characters_of(first, last)
-                span = {"answer": passage.text[start:end], "start": start, "end": end}
-                best.append({**span, "probability": probability})
+            if last < len(tokens):
+                best.append(_span(about, tokens[first], tokens[last], probability))
+        id = about["id"]
         return {**({} if id is None else {"id": id}), **best[0], "best": best}
+
+
+def _surroundings(answer: JsonDict) -> str:
+    """Returns the words of the paragraph that are near the answer."""
+    paragraph, text = answer["paragraph"], answer["answer"]
+    start = answer["start"] - answer["paragraph_start"]
+    before, after = paragraph[:start], paragraph[start + len(text) :]
+    if len(before) > _AROUND:
+        before = f"... {before[-_AROUND:].partition(' ')[2]}"
+    if len(after) > _AROUND:
+        after = f"{after[:_AROUND].rpartition(' ')[0]} ..."
+    return f"{before}{text}{after}"
+
+
+def _is_long(instance: Instance) -> bool:
+    return len(instance["metadata"]["read"]) > 1  # type: ignore[index]
+
+
+def _top_k(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_BEST:
+        raise ValueError(f"top_k must be a whole number from 1 to {_MAX_BEST}, not {value!r:.80}")
+    return value
+
+
+def _span(about: JsonDict, first: int, last: int, probability: float) -> JsonDict:
+    """Returns a span of tokens as fields of an answer."""
+    passage = about["passage"]
+    start, end = passage.characters_of(first, last)
+    span = {"answer": passage.text[start:end], "start": start, "end": end}
+    if len(about["read"]) == 1:
+        return {**span, "probability": probability}
+    start, end = about["windows"].around(first, last)
+    paragraph = {"paragraph": passage.text[start:end], "paragraph_start": start}
+    return {**span, "probability": probability, **paragraph}

@@ -6,6 +6,10 @@ from elmo_tasks.common.text_files import shortened
 # The number of inputs that are answered at a time.
 GROUP = 32
 
+# A group ends with the input that brings it to this many characters, so that answers to questions
+# about long texts come one after the other, and not all at the end.
+_CHARACTERS = 2**17
+
 
 def stream(
     answer_all: Callable[[list[Any]], list[Any]], inputs: Iterable[Any], size: int = GROUP
@@ -19,7 +23,7 @@ def stream(
     answer_all: Returns the answers to a list of inputs. If it raises an error, the inputs are tried
         in smaller groups, so that only those that cannot be answered have an error.
     inputs: The inputs. An exception among them, of an input that could not be read, is passed on.
-    size (default `32`): The number of inputs in a group.
+    size (default `32`): The number of inputs in a group, which is smaller if their texts are long.
     """
     for group in _groups(inputs, size):
         answers = iter(_answers(answer_all, [each for each in group if not _is_error(each)]))
@@ -44,19 +48,27 @@ def reason(error: Exception) -> str:
 def _groups(inputs: Iterable[Any], size: int) -> Iterator[list[Any]]:
     """Yields groups of inputs. If an input cannot be read, yields those before it first."""
     group: list[Any] = []
+    num_characters = 0
     failure = None
     try:
         for each in inputs:
             group.append(each)
-            if len(group) == size:
+            num_characters += _length(each)
+            if len(group) == size or num_characters >= _CHARACTERS:
                 yield group
-                group = []
+                group, num_characters = [], 0
     except Exception as error:
         failure = error
     if group:
         yield group
     if failure is not None:
         raise failure
+
+
+def _length(asked: Any) -> int:
+    """Returns the number of characters in the texts of an input in JSON."""
+    values = asked.values() if isinstance(asked, dict) else ()
+    return sum(len(value) for value in values if isinstance(value, str))
 
 
 def _answers(answer_all: Callable[[list[Any]], list[Any]], group: list[Any]) -> list[Any]:

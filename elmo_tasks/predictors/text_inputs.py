@@ -1,7 +1,8 @@
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader
@@ -15,7 +16,12 @@ from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns, names_delimiter
 from elmo_tasks.common.text import did_you_mean, listed, parse_json
 from elmo_tasks.common.text_files import numbered_lines
-from elmo_tasks.predictors.text_predictor import TextPredictor, renamed
+from elmo_tasks.predictors.text_predictor import (
+    TextPredictor,
+    check_shared,
+    renamed,
+    with_shared,
+)
 from elmo_tasks.readers.tag import TagReader
 from elmo_tasks.readers.tagged_json import as_input
 from elmo_tasks.readers.text_reader import text_of
@@ -69,7 +75,11 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(
-    path: str, predictor: Predictor, column: str | None = None, header: bool = True
+    path: str,
+    predictor: Predictor,
+    column: str | None = None,
+    header: bool = True,
+    shared: JsonDict | None = None,
 ) -> Inputs:
     """
     Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input:
@@ -81,12 +91,33 @@ def read_inputs(
 
     column: The column of a table with the texts; by default the input's name, or else `text`.
     header (default `True`): Whether the first row of a table has the names of its columns.
+    shared: Texts and settings that all inputs have, so that the file has the other texts alone.
 
     # Raises
 
-    `ValueError`: The file cannot be read; the message has the file and the line.
+    `ValueError`: The file cannot be read; the message has the file and the line. Or the predictor
+        does not read what is shared.
     `ConfigurationError`: The model needs other inputs than plain text, or a table lacks a column.
     """
+    if not shared:
+        return _read(path, predictor, column, header)
+    check_shared(predictor, shared)
+    asking: Any = copy(predictor)
+    asking.input_names = tuple(name for name in asking.input_names if name not in shared)
+    found = _read(path, asking, column, header)
+    return found._replace(records=(_with_shared(each, shared) for each in found.records))
+
+
+def _with_shared(record: Input, shared: JsonDict) -> Input:
+    if record.error is not None:
+        return record
+    try:
+        return record._replace(values=with_shared(record.values, shared))
+    except ValueError as error:
+        return record._replace(error=error)
+
+
+def _read(path: str, predictor: Predictor, column: str | None, header: bool) -> Inputs:
     kind = kind_of(path)
     if column is None and _has_columns(path, kind, predictor):
         return _columns(path, "columns", predictor)

@@ -13,7 +13,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import NOT_FINITE
-from elmo_tasks.common.text import parse_json, printable
+from elmo_tasks.common.text import nearest_or_all, parse_json, printable
 from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through
@@ -76,6 +76,9 @@ class TextPredictor(Predictor):
     # The most tokens that the model reads at a time, padding included. A longer text is a batch of
     # its own.
     max_tokens = 4096
+
+    # The most tokens of an input that the model reads, if it reads only parts of a long one.
+    max_tokens_read: int | None = None
 
     # Whether the model reads the sentences of a text one by one, as rows of a batch.
     reads_documents = False
@@ -215,6 +218,32 @@ def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
     """Puts the label of an answer first, then further fields (see `renamed`), then the rest."""
     first = {name: answer[name] for name in ("label", "labels") if name in answer}
     return {**first, **renamed(fields, answer), **answer}
+
+
+def check_shared(predictor: Predictor, shared: Collection[str]) -> None:
+    """Raises `ValueError` unless a predictor reads what all inputs are to have, and more."""
+    texts: tuple[str, ...] = getattr(predictor, "input_names", ())
+    names = (*texts, *getattr(predictor, "other_names", ()))
+    for name in shared:
+        if name not in names:
+            raise ValueError(
+                f"this model takes no {name} for all inputs{nearest_or_all(name, names)}"
+            )
+    if set(texts) <= set(shared):
+        raise ValueError("give either inputs, or one input by the names of its texts")
+
+
+def with_shared(asked: JsonDict, shared: JsonDict) -> JsonDict:
+    """
+    Returns an input with the texts and settings that all inputs have. Raises `ValueError` if it has
+    one of them itself.
+    """
+    for name in shared:
+        if name in asked:
+            raise ValueError(
+                f"the input has a {name} of its own beside that of all inputs: leave out one"
+            )
+    return {**asked, **shared}
 
 
 def renamed(fields: JsonDict, taken: Collection[str]) -> JsonDict:

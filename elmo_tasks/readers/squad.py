@@ -14,6 +14,7 @@ from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.squad_file import GoldAnswer, Passage, Question, read_squad
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
+from elmo_tasks.readers.windows import Window, Windows
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ class SquadReader(TextReader):
         # The last passage is kept, because the next question is often about the same passage.
         self._text: str | None = None
         self._passage: Passage
+        self._windows: Windows
         self._field: PassageField
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
@@ -102,8 +104,12 @@ class SquadReader(TextReader):
         in_passage, field = self._tokenized(passage)
         if max_passage_tokens is not None and max_passage_tokens < len(field):
             field = TextField(field.tokens[:max_passage_tokens])
+            read = [Window(0, max_passage_tokens)]
+        else:
+            read = self._windows.near(question_tokens)
         fields: dict[str, Field] = {"question": TextField(question_tokens), "passage": field}
         metadata: dict[str, Any] = {"id": id, "passage": in_passage}
+        metadata.update(windows=self._windows, read=read)
         if answers is not None:
             metadata["answers"] = answers
         fields["metadata"] = MetadataField(metadata)
@@ -118,6 +124,7 @@ class SquadReader(TextReader):
                 raise ValueError(f"there is no word in the passage {text!r:.80}")
             self._text = text
             self._passage, self._field = Passage.of(text, tokens), PassageField(tokens)
+            self._windows = Windows(self._passage, tokens)
         return self._passage, self._field
 
     def _labelled(self, question: Question, origin: str, counts: Counter[str]) -> Instance | None:

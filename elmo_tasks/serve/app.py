@@ -121,8 +121,12 @@ def make_app(
         )
 
     answers: dict[str, Predict] = {}
+    most_read: dict[str, int | None] = {}
     for model in models:
         answers[f"/predict/{model.name}"] = model.predictor.predict_batch_json
+        for name in ("predict", "saliency"):
+            path = f"/{name}/{model.name}"
+            most_read[path] = getattr(model.predictor, "max_tokens_read", None)
         if model.task.explained:
             answers[f"/saliency/{model.name}"] = _each(partial(saliency, model.predictor))
     for task, tool in tools:
@@ -131,7 +135,7 @@ def make_app(
 
     def route(path: str, predict: Predict) -> Route:
         async def answer(request: Request) -> Response:
-            return await answering(request, predict)
+            return await answering(request, predict, most_read.get(path))
 
         return Route(path, answer, methods=["POST"])
 
@@ -221,12 +225,15 @@ class Answering:
         self._limits = limits
         self.worker = Worker(limits.max_requests)
 
-    async def __call__(self, request: Request, predict: Predict) -> Response:
+    async def __call__(
+        self, request: Request, predict: Predict, most_read: int | None = None
+    ) -> Response:
         """
         Returns the response to a request with one input in JSON, or with a list of inputs, of which
-        those that cannot be answered have an error in the place of the answer.
+        those that cannot be answered have an error in the place of the answer. An input counts at
+        most `most_read` words, if the model reads no more of it.
         """
-        inputs = self._inputs(await self._body(request))
+        inputs = self._inputs(await self._body(request), most_read)
         several = inputs if isinstance(inputs, list) else [inputs]
         try:
             answers = await _while_connected(request, self.worker.answer(predict, several))
@@ -244,14 +251,19 @@ class Answering:
         except Stopped as error:
             raise HTTPException(503, "the server stops", {"connection": "close"}) from error
 
-    def _inputs(self, body: bytes) -> Any:
+    def _inputs(self, body: bytes, most_read: int | None) -> Any:
         """Returns the JSON of a body, which may have at most `max_words` words."""
         try:
             inputs = parse_json(body)
         except ValueError as error:
             raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
+        several = inputs if isinstance(inputs, list) else [inputs]
+        counts = (count_words(each) for each in several)
         # Each input takes time, even one that has no word or is refused.
-        num_words = max(count_words(inputs), len(inputs) if isinstance(inputs, list) else 1)
+        num_words = max(
+            sum(counts if most_read is None else (min(count, most_read) for count in counts)),
+            len(several),
+        )
         most = self._limits.max_words
         if num_words > most:
             raise HTTPException(

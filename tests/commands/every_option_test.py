@@ -20,6 +20,7 @@ import uvicorn
 from elmo_tasks.commands.command import COMMANDS
 from elmo_tasks.console import make_parser
 from tests.golden.commands import TrainedHere, run
+from tests.helpers.archives import task_model
 from tests.helpers.configs import CONFIGS, ROOT, TINY, evaluate, tiny
 
 # Which options a biLM is opened with.
@@ -50,6 +51,7 @@ LINES: list[tuple[str, str]] = [
         "answers.txt",
     ),
     ("predict sst.tar.gz rows.csv --no-header --column 2 --jsonl", r'\{"label": .*, "1": '),
+    ("predict squad.tar.gz questions.txt --passage play.txt --top-k 2", r"\t0\.\d\d$"),
     (
         "evaluate sst.tar.gz sst.txt --output metrics.json --predictions-output-file told.jsonl "
         "--force --batch-size 8 -o '{}' --cuda-device -1 --threads 1",
@@ -160,10 +162,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         ("classify.csv", "texts.csv"),
     ):
         (folder / target).symlink_to(fixtures / source)
+    (folder / "squad").mkdir()
     (folder / "text.txt").write_text("The boat left .\nA bank !\n")
     (folder / "words.csv").write_text("words,id\nThe boat left.,1\nA bank!,2\nIt is late.,3\n")
     header, *rows = (fixtures / "classify.csv").read_text(encoding="utf-8").splitlines(True)
     (folder / "rows.csv").write_text("".join(rows), encoding="utf-8")
+    (folder / "questions.txt").write_text("Who saw a play?\n")
+    archive = task_model(folder / "squad", "squad", "baseline")
+    (folder / "squad.tar.gz").symlink_to(archive)
     own = "".join(f"good day {n},x\nbad night {n},y\n" for n in range(8))
     (folder / "own.csv").write_text(f"text,label\n{own}")
     (folder / "near.txt").write_text("play 1 0\ngame 1 0.1\nstage 0.9 0.2\nboat 0 1\n")

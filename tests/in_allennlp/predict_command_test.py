@@ -1,5 +1,6 @@
 """Tests `elmo-tasks predict` with text as it comes."""
 
+import csv
 import io
 import json
 from collections.abc import Iterator
@@ -12,11 +13,14 @@ from allennlp.data import DatasetReader, Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.in_allennlp import predict_command
 from elmo_tasks.predictors.answer_lines import Answered, answered, text_of_answer
 from elmo_tasks.predictors.label_predictor import SstPredictor
+from elmo_tasks.predictors.load import load
 from elmo_tasks.predictors.text_inputs import Input, Inputs, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from tests.helpers.archives import task_model
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
 
@@ -362,6 +366,37 @@ def test_two_texts_are_not_plain_text(model: Any, tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="in.txt:2: expected JSON or a table .* with premise and"):
         read_inputs(str(path), Pairs(model, READER))
+
+
+def test_questions_about_one_long_passage(say: Any, tmp_path: Path) -> None:
+    squad = task_model(tmp_path, "squad", "input")
+    manual, questions = tmp_path / "manual.txt", tmp_path / "questions.txt"
+    # Offsets count a line end as one character, as text that Python reads.
+    manual.write_bytes(b"\xef\xbb\xbf" + b"The owl sleeps all day.\r\n\r\n" * 150)
+    text = manual.read_text(encoding="utf-8-sig")
+    questions.write_text("Who sleeps?\n\nWhen?\n")
+    options = ("--passage", manual, "--top-k", 2)
+
+    lines = say(squad, questions, *options)
+    answers = list(map(json.loads, say(squad, questions, *options, "--jsonl")))
+    output = tmp_path / "answers.csv"
+    assert say(squad, questions, *options, "--output", output) == []
+
+    expected = load(squad).predict(["Who sleeps?", "When?"], passage=text, top_k=2)
+    assert [answer.pop("question") for answer in answers] == ["Who sleeps?", "When?"]
+    assert answers == expected
+    assert lines == [line for each in expected for line in load(squad).predictor.readable(each)]
+    with output.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["paragraph"] for row in rows] == [each["paragraph"] for each in expected]
+    assert list(rows[0]) == ["question", "answer", "probability", "start", "end", "paragraph"]
+    with pytest.raises(ConfigurationError, match="manual.txt is an input"):
+        say(squad, questions, *options, "--output", manual, "--force")
+    manual.write_text(" \n")
+    with pytest.raises(ValueError, match=r"manual.txt: there is no word in the passage"):
+        say(squad, questions, *options)
+    with pytest.raises(ValueError, match="this model takes no top_k for all inputs"):
+        say(SST, questions, "--top-k", 2)
 
 
 def test_other_predictors_read_each_line_themselves(model: Any, tmp_path: Path) -> None:

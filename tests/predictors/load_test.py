@@ -87,10 +87,27 @@ def test_a_model_of_two_texts_is_asked_by_their_names(tmp_path: Path) -> None:
         model.predict("A girl sleeps.")
 
 
+def test_inputs_share_texts_and_settings(tmp_path: Path) -> None:
+    model = loaded(tmp_path, "squad")
+    passage, questions = "The owl sleeps. " * 150, ["Who sleeps?", "When does it?"]
+
+    answers = model.predict(questions, passage=passage, top_k=2)
+
+    expected = [{"passage": passage, "question": each, "top_k": 2} for each in questions]
+    assert answers == model.predict(expected) and [len(each.best) for each in answers] == [2, 2]
+    assert answers[0] == model.predict(questions[0], passage=passage, top_k=2)
+    assert answers == [
+        model.predict({"question": each}, passage=passage, top_k=2) for each in questions
+    ]
+    with pytest.raises(ValueError, match="inputs.1.: the input has a passage of its own beside"):
+        model.predict([questions[0], expected[0]], passage=passage)
+
+
 # What `predict` is called with, and words of the message.
 REFUSED: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((), {}, "give either inputs, or one input"),
     (("A film.",), {"sentence": "A film."}, "give either inputs, or one input"),
+    (("A film.",), {"sentense": "A film."}, "takes no sentense for all inputs; .*sentence"),
     ((["A film.", 3],), {}, "reads a text or an object with sentence, not 3"),
     ((5,), {}, "reads a text or an object with sentence, not 5"),
     ((b"5",), {}, "reads a text or an object with sentence, not b'5'"),

@@ -89,3 +89,17 @@ def test_answers_only_raises_the_first_error() -> None:
     assert next(answers) == 2
     with pytest.raises(TypeError, match="'x' is no number"):
         next(answers)
+
+
+def test_inputs_with_long_texts_are_answered_in_smaller_groups() -> None:
+    sizes: list[int] = []
+
+    def answer_all(inputs: list[dict[str, str]]) -> list[int]:
+        sizes.append(len(inputs))
+        return [len(each["passage"]) for each in inputs]
+
+    lengths = [50_000] * 7 + [200_000] + [10] * 40
+    inputs = [{"question": "Who?", "passage": "a" * length} for length in lengths]
+
+    assert list(stream(answer_all, inputs)) == lengths
+    assert sizes == [3, 3, 2, 32, 8]

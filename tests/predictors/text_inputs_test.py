@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.text_inputs import read_inputs
+from elmo_tasks.predictors.text_inputs import NoText, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.tag import TagReader
 
@@ -271,3 +271,64 @@ def test_tabs_in_plain_text_are_said(tmp_path: Path, caplog: pytest.LogCaptureFi
 
     assert row.values == {"sentence": "ham\tOK."}
     assert "SMS: each line is a text, and has tabs; if it is a table, name" in caplog.text
+
+
+class Reading(Sentences):
+    """A predictor of questions about passages that needs no model."""
+
+    input_names = ("passage", "question")
+    other_names = ("top_k",)
+    other_texts = {"context": "passage"}
+
+
+MANUAL = "Owls sleep."
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "Who?\n\nWhen, then?\n"),
+        ("a.csv", 'question,id\nWho?,1\n"When, then?",2\n'),
+        ("a.jsonl", '{"question": "Who?", "id": 1}\n{"question": "When, then?", "id": 2}\n'),
+    ],
+)
+def test_a_file_of_questions_has_no_passage_if_all_have_the_same(
+    name: str, content: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    predictor = Reading()
+
+    inputs = read_inputs(str(path), predictor, shared={"passage": MANUAL, "top_k": 2})
+
+    found = list(inputs.records)
+    assert [each.values["question"] for each in found] == ["Who?", "When, then?"]
+    for each in found:
+        assert each.values["passage"] == MANUAL and each.values["top_k"] == 2
+        assert "passage" not in each.row and each.error is None
+    assert predictor.input_names == ("passage", "question")
+
+
+def test_a_row_without_a_question_or_with_a_passage_of_its_own_is_no_question(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.jsonl"
+    rows = ['{"question": "Who?"}', '{"question": "Who?", "context": "Ducks swim."}', "{"]
+    path.write_text("\n".join(rows))
+    table = tmp_path / "a.csv"
+    table.write_text("id,question\n1,\n2,Who?\n")
+
+    _, own, broken = read_inputs(str(path), Reading(), shared={"passage": MANUAL}).records
+    empty, asked = read_inputs(str(table), Reading(), shared={"passage": MANUAL}).records
+
+    assert "the input has a passage of its own beside that of all" in str(own.error)
+    assert "expected one JSON object" in str(broken.error)
+    assert isinstance(empty.error, NoText) and asked.error is None
+
+
+def test_what_a_model_does_not_take_cannot_be_shared(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Who?")
+
+    with pytest.raises(ValueError, match="this model takes no passage for all inputs; .*sentence"):
+        read_inputs(str(path), Sentences(), shared={"passage": MANUAL})

@@ -89,6 +89,28 @@ def test_an_error_is_a_sentence_with_the_right_status(
     assert re.search(reason.replace('{"', r"\{\"").replace('"}', r"\"\}"), response.json()["error"])
 
 
+def test_a_long_passage_counts_the_words_that_are_read_of_it(
+    address: str, models: list[ServedModel]
+) -> None:
+    passage = "\n\n".join(["The owl sleeps all day and hunts mice at night."] * 1500)
+    asked = {"passage": passage, "question": "When does the owl hunt?", "top_k": 2}
+
+    answer, matters = (
+        httpx.post(f"{address}/{path}/squad", json=asked, timeout=60)
+        for path in ("predict", "saliency")
+    )
+    several = httpx.post(
+        f"{address}/predict/squad", json=[{**asked, "passage": passage[:30_000]}] * 4
+    )
+
+    found = answer.json()
+    assert answer.status_code == matters.status_code == 200
+    assert passage[found["start"] : found["end"]] == found["answer"]
+    assert found["paragraph"] in passage and len(found["best"]) == 2
+    assert len(matters.json()["texts"][1]["tokens"]) <= 400
+    assert several.status_code == 413 and "has 6,400 words" in several.json()["error"]
+
+
 @pytest.mark.parametrize("path", ["/predict/sst", "/layers"])
 def test_bad_inputs_of_a_list_have_errors_in_their_places_and_the_others_answers(
     path: str, address: str

@@ -185,13 +185,18 @@ const show = {
 
   reading(answer, input) {
     const points = Array.from(input.passage);
-    const text = make('p', { class: 'text' });
+    // A passage that is read in windows is long: it stands in a box, at the answer.
+    const isLong = answer.paragraph !== undefined;
+    const text = make('p', isLong ? { class: 'text long', tabindex: 0 } : { class: 'text' });
     const draw = (chosen) => {
       const { start, end } = answer.best[chosen];
-      text.replaceChildren(points.slice(0, start).join(''),
-        make('mark', {}, points.slice(start, end).join('')), points.slice(end).join(''));
+      const mark = make('mark', {}, points.slice(start, end).join(''));
+      text.replaceChildren(points.slice(0, start).join(''), mark, points.slice(end).join(''));
+      text.scrollTop = mark.offsetTop - text.clientHeight / 2;
     };
     draw(0);
+    // The text has no height before it is part of the page.
+    if (isLong) requestAnimationFrame(() => draw(0));
     const names = answer.best.map((span, index) => `${index + 1}: ${span.answer} (${shown(span.probability)})`);
     return [
       make('p', { class: 'big' }, answer.answer),

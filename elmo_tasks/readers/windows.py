@@ -1,0 +1,156 @@
+"""Cuts a long passage into windows, and finds those that are like a question."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from allennlp.data import Token
+from spacy.tokens import Doc
+
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+from elmo_tasks.readers.squad_file import Passage
+
+# The most tokens of a window. A passage that has no more is read as a whole.
+MAX_TOKENS = 400
+
+# The most windows of a passage that are read for a question.
+MAX_WINDOWS = 4
+
+# How much a logit counts the cosine of a window and the question by TF-IDF, tuned on the articles
+# of SQuAD's dev set (docs/squad.md). A model that never saw two windows beside each other is often
+# sure of an answer in a wrong one.
+_WEIGHT = 100
+
+# The first token of a window or a paragraph, and the one after its last.
+Range = tuple[int, int]
+
+
+class Window(NamedTuple):
+    """
+    A window that is read for a question.
+
+    # Parameters
+
+    start, stop: Its first token, and the one after its last.
+    prior: What is added to the logits of answers in it, before windows are compared.
+    """
+
+    start: int
+    stop: int
+    prior: float = 0.0
+
+
+class Windows:
+    """
+    The windows of a passage, which follow one another and together have each of its tokens once. A
+    passage of at most `max_tokens` tokens is one window. Otherwise consecutive paragraphs are one
+    window as long as they have at most `max_tokens` tokens. A longer paragraph is cut at the end of
+    a sentence near its middle, again until no part is longer; a sentence at the end of a line; and
+    what has neither between two tokens.
+
+    # Parameters
+
+    passage, tokens: A passage and its tokens.
+    max_tokens (default `400`): The most tokens of a window.
+    """
+
+    def __init__(
+        self, passage: Passage, tokens: Sequence[Token], max_tokens: int = MAX_TOKENS
+    ) -> None:
+        self._words = [token.ensure_text() for token in tokens]
+        self._passage, self._max_tokens = passage, max_tokens
+        num_tokens = len(tokens)
+        self.ranges: list[Range] = [(0, num_tokens)]
+        if num_tokens > max_tokens:
+            self.ranges = list(self._packed(self.paragraphs))
+
+    @cached_property
+    def paragraphs(self) -> list[Range]:
+        """
+        The paragraphs of the passage. They end at blank lines or, if there is none, at line ends.
+        """
+        line_ends = self._line_ends
+        least = min(2, max(line_ends, default=0))
+        ends = [index for index, number in enumerate(line_ends, start=1) if 0 < least <= number]
+        return list(pairwise([0, *ends, len(self._words)]))
+
+    def near(self, question: Sequence[Token], most: int = MAX_WINDOWS) -> list[Window]:
+        """
+        Returns the windows that are most like a question by TF-IDF, in the order of the passage.
+        """
+        if len(self.ranges) == 1:
+            return [Window(*self.ranges[0])]
+        vectorizer, matrix = self._tf_idf
+        (likeness,) = (vectorizer.transform([" ".join(map(str, question))]) @ matrix.T).toarray()
+        # Of windows that are equally like it, the first ones.
+        best = sorted(range(len(likeness)), key=lambda index: (-likeness[index], index))[:most]
+        return [
+            Window(*self.ranges[index], _WEIGHT * float(likeness[index])) for index in sorted(best)
+        ]
+
+    def around(self, first: int, last: int) -> tuple[int, int]:
+        """
+        Returns the characters of the paragraph that has the tokens `first` to `last`, as far as it
+        is in their window.
+        """
+        window = self._window(first)
+        starts = [start for start, _ in self.paragraphs]
+        start = self.paragraphs[bisect_right(starts, first) - 1][0]
+        stop = self.paragraphs[bisect_right(starts, last) - 1][1]
+        return self._passage.characters_of(max(start, window[0]), min(stop, window[1]) - 1)
+
+    def window_of(self, character: int) -> tuple[int, int]:
+        """Returns the characters of the window that has a character of one of its tokens."""
+        start, stop = self._window(bisect_right(self._passage.starts, character) - 1)
+        return self._passage.characters_of(start, stop - 1)
+
+    def _window(self, token: int) -> Range:
+        return self.ranges[bisect_right(self.ranges, (token, len(self._words))) - 1]
+
+    @cached_property
+    def _tf_idf(self) -> tuple[Any, Any]:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        # Parts of words are alike where words have other endings.
+        vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 5), sublinear_tf=True)
+        texts = (" ".join(self._words[slice(*each)]) for each in self.ranges)
+        return vectorizer, vectorizer.fit_transform(texts)
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        """The number of line ends between each token and the next one."""
+        text, starts, ends = self._passage
+        gaps = map(slice, ends, starts[1:])
+        return [len(f"{text[gap]}.".splitlines()) - 1 for gap in gaps]
+
+    def _packed(self, paragraphs: list[Range]) -> Iterator[Range]:
+        first, end = 0, 0
+        for start, stop in paragraphs:
+            for piece_start, piece_stop in self._pieces(start, stop):
+                if piece_stop - first > self._max_tokens:
+                    yield first, end
+                    first = piece_start
+                end = piece_stop
+        yield first, end
+
+    def _pieces(self, start: int, stop: int) -> Iterator[Range]:
+        if stop - start <= self._max_tokens:
+            yield start, stop
+            return
+        pipeline = blank_pipeline("en", with_sentences=True)
+        doc = pipeline(Doc(pipeline.vocab, words=self._words[start:stop]))
+        ends = [start + sentence.end for sentence in doc.sents]
+        yield from self._halves(start, stop, ends)
+
+    def _halves(self, start: int, stop: int, ends: list[int]) -> Iterator[Range]:
+        if stop - start <= self._max_tokens:
+            yield start, stop
+            return
+        inside = [end for end in ends if start < end < stop]
+        lines = [index for index in range(start + 1, stop) if self._line_ends[index - 1]]
+        middle = (start + stop) // 2
+        cut = min(inside or lines or [middle], key=lambda end: abs(end - middle))
+        yield from self._halves(start, cut, inside)
+        yield from self._halves(cut, stop, inside)
