@@ -52,6 +52,8 @@ def test_windows_have_each_token_once_and_the_tokens_of_their_own_text(
     assert all(0 < stop - start <= max_tokens for start, stop in windows.ranges)
     if len(tokens) <= max_tokens:
         assert windows.ranges == [(0, len(tokens))]
+    read = [(each.start, each.stop) for each in windows.near(TOKENIZER.tokenize("Do owls sleep?"))]
+    assert len(read) == min(4, len(windows.ranges)) and read == sorted({*read} & {*windows.ranges})
     for start, stop in windows.ranges:
         begin = tokens[start].idx
         first, end = windows.window_of(begin)
