@@ -157,13 +157,13 @@ def test_a_text_is_embedded_by_the_core_and_a_package_that_is_missing_is_named(
     (tmp_path / "text.txt").write_text("The bank .\nA bank .\n")
     blocked = ("sklearn", "_jsonnet", *MISSING)
 
-    text, mine, reviews = (str(tmp_path / name) for name in ("text.txt", "mine.jsonnet", "x.csv"))
+    text, mine = (str(tmp_path / name) for name in ("text.txt", "mine.jsonnet"))
     expected = {
         ("neighbors", "bank", "--corpus", text): "this needs scikit-learn, which is not installed",
         ("new", "sst", mine): INSTALL_ALLENNLP,
-        ("new", "classify", reviews): INSTALL_ALLENNLP,
+        ("new", "classify", text): INSTALL_ALLENNLP,
         ("mix", "model.tar.gz"): INSTALL_ALLENNLP,
-        ("train", "config.jsonnet", "-s", "run"): INSTALL_ALLENNLP,
+        ("train", text, "-s", "run"): INSTALL_ALLENNLP,
     }
     embed = ("embed", text, str(tmp_path / "text.hdf5"), "--bilm", "mini")
 
@@ -175,6 +175,28 @@ def test_a_text_is_embedded_by_the_core_and_a_package_that_is_missing_is_named(
     for (words, message), ended in zip(expected.items(), endings, strict=True):
         assert ended.startswith(f"elmo-tasks {words[0]}: {message}")
     assert not (tmp_path / "mine.jsonnet").exists()
+
+
+# Commands that read a file.
+READING = [
+    *(("predict", "ner", "no.txt"), ("predict", "squad", "no.txt", "--passage", "README.md")),
+    *(("evaluate", "ner", "no.txt"), ("errors", "ner", "no.txt"), ("score", "no.txt")),
+    *(
+        ("new", "classify", "no.txt"),
+        ("embed", "no.txt", "no.hdf5"),
+        ("train", "no.txt", "-s", "no"),
+    ),
+]
+
+
+def test_a_file_that_is_not_there_is_said_before_packages_are_imported() -> None:
+    result = run(EVERY.format(commands=READING), blocked=("torch", "numpy", *MISSING))
+
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    for words, said in zip(
+        READING, result.stdout.removesuffix("@@@\n").split("@@@\n"), strict=True
+    ):
+        assert said == f"elmo-tasks {words[0]}: file no.txt not found"
 
 
 @pytest.mark.parametrize(
@@ -193,8 +215,8 @@ GOES_ON = "goes on from the last checkpoint"
 @pytest.mark.parametrize(
     ("arguments", "then"),
     [
-        (("embed", "a", "b"), "; the same command goes on from here"),
-        (("train", "a", "-s", "b"), f"; the same command with --recover {GOES_ON}"),
+        (("embed", "README.md", "b"), "; the same command goes on from here"),
+        (("train", "README.md", "-s", "b"), f"; the same command with --recover {GOES_ON}"),
         (("check", "a"), ""),
     ],
 )

@@ -53,6 +53,10 @@ _EXTRAS = {
 }
 
 
+# What the name of one local file does not have.
+_SEVERAL = re.compile(r"[*?\[\],!#]|://")
+
+
 class _Help(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n\n".join(
@@ -82,8 +86,20 @@ def add_command(subparsers: Any, name: str, command: ModuleType) -> argparse.Arg
     return parser
 
 
+def check_read(*paths: str | os.PathLike) -> None:
+    """
+    Raises `FileNotFoundError` for a local file that is not there, before a command imports what
+    takes seconds. Patterns, lists of files, files in archives, addresses and `-` are no such files.
+    """
+    for path in map(os.fspath, paths):
+        if path != "-" and not _SEVERAL.search(path) and not os.path.exists(path):
+            raise FileNotFoundError(f"file {path} not found")
+
+
 def _run(command: ModuleType, args: argparse.Namespace) -> None:
     with one_line_errors(args.parser.prog, args.debug, getattr(command, "GOES_ON", "")):
+        if hasattr(command, "inputs"):
+            check_read(*command.inputs(args))
         name = command.__name__.rpartition(".")[2]
         if args.include_package or name not in _WITHOUT_ALLENNLP:
             with working("starting"):

@@ -33,7 +33,7 @@ import argparse
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.commands.options import (
     add_bilm,
@@ -91,6 +91,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "auto or HOST:6379 joins a cluster",
     )
     add_count(output, "--words", None, "write one vector a word, for the N most frequent words")
+
+
+def inputs(args: argparse.Namespace) -> list[Any]:
+    return list(args.input_file)
 
 
 def run(args: argparse.Namespace) -> None:

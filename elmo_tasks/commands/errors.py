@@ -17,8 +17,15 @@ examples:
 """
 
 import argparse
+from typing import Any
 
-from elmo_tasks.commands.options import add_count, add_report, add_shared, check_written, deliver
+from elmo_tasks.commands.options import (
+    add_count,
+    add_report,
+    add_shared,
+    check_written,
+    deliver,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--output", help=about)
     add_shared(parser, "--threads")
     add_report(parser, has_chart=False)
+
+
+def inputs(args: argparse.Namespace) -> list[Any]:
+    return [args.data]
 
 
 def run(args: argparse.Namespace) -> None:

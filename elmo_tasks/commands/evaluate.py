@@ -12,6 +12,7 @@ examples:
 
 import argparse
 import re
+from typing import Any
 
 from elmo_tasks.commands.options import add_count, add_shared, device_of, packaged
 
@@ -28,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--force")
     add_count(parser, "--batch-size", None, "inputs in a batch (default: as in training)")
     add_shared(parser, "--overrides", "--cuda-device", "--threads")
+
+
+def inputs(args: argparse.Namespace) -> list[Any]:
+    return [args.input_file]
 
 
 def run(args: argparse.Namespace) -> None:

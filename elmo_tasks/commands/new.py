@@ -56,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def inputs(args: argparse.Namespace) -> list[Any]:
+    """Returns the file of data, if none of a config is named."""
+    is_config = args.file.suffix in (".jsonnet", ".libsonnet")
+    return [args.file] if args.task in OWN_TASKS and not is_config else []
+
+
 def run(args: argparse.Namespace) -> None:
     # Without AllenNLP the config could be written, but not used.
     require_allennlp()
@@ -63,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.common.outputs import check_outputs
 
     config, found = args.file, None
-    if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
+    if inputs(args):
         import elmo_tasks.plugin  # noqa: F401  registers every name
         from elmo_tasks.own_data.inspect_data import inspect_data
 

@@ -25,6 +25,7 @@ examples:
 """
 
 import argparse
+from typing import Any
 
 from elmo_tasks.commands.options import add_count, add_shared, check_written, device_of
 
@@ -45,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = "32, or 1 if the inputs are typed"
     add_count(parser, "--batch-size", None, f"inputs in a batch (default: {default})")
     add_shared(parser, "--overrides", "--cuda-device", "--threads")
+
+
+def inputs(args: argparse.Namespace) -> list[Any]:
+    return [args.input_file, *filter(None, [args.passage])]
 
 
 def run(args: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ import sys
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.commands.options import (
     add_count,
@@ -78,6 +78,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "wrote, or a repository of its files on the Hugging Face hub",
     )
     add_count(parser, "--processes", 1, "score in N processes")
+
+
+def inputs(args: argparse.Namespace) -> list[Any]:
+    return list(args.input_file)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -13,8 +13,10 @@ examples:
 """
 
 import argparse
+from typing import Any
 
 from elmo_tasks.commands.options import add_shared
+from elmo_tasks.common.package_data import config_path
 
 GOES_ON = "the same command with --recover goes on from the last checkpoint"
 
@@ -45,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="I",
         help="the index of this machine, if several train one model (default: 0)",
     )
+
+
+def inputs(args: argparse.Namespace) -> list[Any]:
+    return [config_path(args.param_path)]
 
 
 def run(args: argparse.Namespace) -> None:
