@@ -91,7 +91,7 @@ def check_read(*paths: str | os.PathLike) -> None:
     Raises `FileNotFoundError` for a local file that is not there, before a command imports what
     takes seconds. Patterns, lists of files, files in archives, addresses and `-` are no such files.
     """
-    for path in map(os.fspath, paths):
+    for path in (os.fspath(each) for each in paths):
         if path != "-" and not _SEVERAL.search(path) and not os.path.exists(path):
             raise FileNotFoundError(f"file {path} not found")
 
