@@ -74,10 +74,18 @@ def train_model(
         path = write_archive(folder, **options)
         logger.info("the model is in %s, and the log in %s", path, folder)
 
+    run = allennlp_train.TrainModel.run
+
+    def run_with_warning(training: allennlp_train.TrainModel) -> dict[str, Any]:
+        # An `ElmoTrainer` says it itself.
+        if not isinstance(training.trainer, ElmoTrainer):
+            warn_of_unused_regexes(training.model)
+        return run(training)
+
     with (
         lock(serialization_dir),
         replaced(allennlp_train, archive_model=archive_model),
-        replaced(allennlp_train.TrainModel, run=_run),
+        replaced(allennlp_train.TrainModel, run=run_with_warning),
         vectors_read_by_us(),
     ):
         nodes = (params.params.get("distributed") or {}).get("num_nodes", 1)
@@ -99,16 +107,6 @@ def train_model(
             return allennlp_train.train_model(
                 params, serialization_dir, recover, force, node_rank, **options
             )
-
-
-_run_theirs = allennlp_train.TrainModel.run
-
-
-def _run(training: allennlp_train.TrainModel) -> dict[str, Any]:
-    """Says what an `ElmoTrainer` says for itself, with any trainer."""
-    if not isinstance(training.trainer, ElmoTrainer):
-        warn_of_unused_regexes(training.model)
-    return _run_theirs(training)
 
 
 @contextmanager

@@ -173,7 +173,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     own = "".join(f"good day {n},x\nbad night {n},y\n" for n in range(8))
     (folder / "own.csv").write_text(f"text,label\n{own}")
     (folder / "near.txt").write_text("play 1 0\ngame 1 0.1\nstage 0.9 0.2\nboat 0 1\n")
-    probe = "(import 'training_configs/probe/pos.jsonnet') + { bilm: 'fixtures/bilm' }"
+    probe = "(import 'training_configs/probe/pos.jsonnet') + { bilm: 'mini' }"
     data = ("train_data_path", "validation_data_path")
     configs: dict[str, Any] = {
         "sst.json": tiny("sst", "baseline"),

@@ -44,7 +44,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
         "  train_data_path: 'sst.txt', validation_data_path: 'sst.txt' }\n"
     )
     (folder / "commands").write_text(COMMANDS)
-    return in_terminal([sys.executable, "-c", SCRIPT], folder)
+    # A bar of a fast machine would show no metric before it is gone.
+    command = ["env", "TQDM_MININTERVAL=0", sys.executable, "-c", SCRIPT]
+    return in_terminal(command, folder)
 
 
 def of_command(seen: Seen, name: str) -> list[str]:

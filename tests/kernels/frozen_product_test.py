@@ -139,7 +139,7 @@ def test_a_dtype_that_onednn_cannot_multiply_is_no_news(caplog: pytest.LogCaptur
 
 def test_a_bilm_in_bfloat16_is_close_to_one_in_float32() -> None:
     bilm = make_bilm(OPTIONS, KNOWN_BILMS["mini"])
-    half = make_bilm(bilm.raw_options, "mini", dtype="bfloat16")
+    half = make_bilm(bilm.raw_options, KNOWN_BILMS["mini"], dtype="bfloat16")
     char_ids = torch.randint(1, 257, (4, 9, 50))
 
     exact, close = bilm(char_ids).layers, half(char_ids).layers
