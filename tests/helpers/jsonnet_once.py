@@ -14,7 +14,8 @@ def evaluate_once() -> None:
     Replaces the two functions of jsonnet by ones that remember their results. A shipped config
     takes 0.4 s, since jsonnet reads its standard library anew for each file that is imported.
 
-    A result is given again while each file that it came from has the same content.
+    A result is given again while each file that it came from has the same content. One for which a
+    function of Python was called is not kept.
     """
     _jsonnet.evaluate_snippet = _remembering(_jsonnet.evaluate_snippet, lambda name, text: text)
     _jsonnet.evaluate_file = _remembering(_jsonnet.evaluate_file, _content)
@@ -23,33 +24,56 @@ def evaluate_once() -> None:
 def _remembering(evaluate: Callable[..., str], read: Callable[..., Any]) -> Callable[..., str]:
     results: dict[Any, tuple[Files, str]] = {}
 
-    def evaluate_once(*args: Any, import_callback: Any = None, **options: Any) -> str:
-        find = import_callback or _import
+    def evaluate_once(*args: Any, **given: Any) -> str:
+        find = given.get("import_callback", _import)
+        native = given.get("native_callbacks", {})
+        options = {name: given[name] for name in sorted(given) if "_callback" not in name}
+        options["native_callbacks"] = sorted(native)
         # A relative import depends on the working directory.
-        key = (os.getcwd(), args, read(*args), repr(sorted(options.items())))
-        if key in results:
-            files, result = results[key]
-            try:
-                if all(find(*asked) == found for asked, found in files.items()):
-                    return result
-            except OSError:
-                pass
-        files = {}
-
-        def note(folder: str, name: str) -> tuple[str, bytes]:
-            files[folder, name] = find(folder, name)
-            return files[folder, name]
-
+        key = (os.getcwd(), args, read(*args), repr(options))
+        if key in results and _are_there(results[key][0], find):
+            return results[key][1]
+        noted = _Noted(find)
+        callbacks = {name: (names, noted.calling(call)) for name, (names, call) in native.items()}
         try:
-            result = evaluate(*args, import_callback=note, **options)
+            result = evaluate(
+                *args, **{**given, "import_callback": noted.find, "native_callbacks": callbacks}
+            )
         except RuntimeError:
             # The message is that of an evaluation without us.
-            callback = {} if import_callback is None else {"import_callback": import_callback}
-            return evaluate(*args, **callback, **options)
-        results[key] = files, result
+            return evaluate(*args, **given)
+        if not noted.has_called:
+            results[key] = noted.files, result
         return result
 
     return evaluate_once
+
+
+class _Noted:
+    """Notes which files an evaluation imports, and whether it calls a function of Python."""
+
+    def __init__(self, find: Callable[[str, str], tuple[str, bytes]]) -> None:
+        self._find = find
+        self.files: Files = {}
+        self.has_called = False
+
+    def find(self, folder: str, name: str) -> tuple[str, bytes]:
+        self.files[folder, name] = self._find(folder, name)
+        return self.files[folder, name]
+
+    def calling(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            self.has_called = True
+            return function(*args)
+
+        return call
+
+
+def _are_there(files: Files, find: Callable[[str, str], tuple[str, bytes]]) -> bool:
+    try:
+        return all(find(*asked) == found for asked, found in files.items())
+    except OSError:
+        return False
 
 
 def _content(path: Any) -> bytes | None:
