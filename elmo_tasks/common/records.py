@@ -16,7 +16,8 @@ from elmo_tasks.common.columns import is_document, sentence_columns
 from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, head_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
-from elmo_tasks.common.tables import Row, fasttext_rows, named_rows, table_rows
+from elmo_tasks.common.tab_rows import Row
+from elmo_tasks.common.tables import fasttext_rows, named_rows, table_rows
 from elmo_tasks.common.text_files import at_line, lines_of, opened, refuse_damaged
 
 # The suffixes of compressed files.
