@@ -66,6 +66,15 @@ class Windows:
         if num_tokens > max_tokens:
             self.ranges = list(self._packed(self.paragraphs))
 
+    # Windows are kept by their object, and compared where instances are.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return repr(self) == repr(other)
+
+    def __repr__(self) -> str:
+        return f"Windows({self._words}, {self.ranges})"
+
     @cached_property
     def paragraphs(self) -> list[Range]:
         """

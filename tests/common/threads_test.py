@@ -43,7 +43,7 @@ def test_the_door_chooses_unless_the_user_does(
         os.environ.update(variables)
         torch.set_num_threads(2)
         pytest.MonkeyPatch().setattr(embed, "run", look)
-        sys.argv = ["elmo-tasks", "embed", "text.txt", "out.hdf5", *arguments]
+        sys.argv = ["elmo-tasks", "embed", __file__, "out.hdf5", *arguments]
         console.main()
 
     assert run(work) == 0

@@ -31,7 +31,11 @@ def in_terminal(command: Sequence[str], folder: Path, columns: int = 80) -> Seen
     """Runs a command in a terminal of so many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs)
+    # A command that ran in this process has left its defaults of tqdm here.
+    variables = {name: each for name, each in os.environ.items() if not name.startswith("TQDM_")}
+    process = subprocess.Popen(
+        command, cwd=folder, env=variables, stdin=theirs, stdout=theirs, stderr=theirs
+    )
     os.close(theirs)
     content, silence, last = b"", 0.0, time.monotonic()
     try:
