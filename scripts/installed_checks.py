@@ -100,7 +100,7 @@ def command_check() -> None:
 
 def plugin_says_what_is_missing() -> None:
     if importlib.util.find_spec("allennlp") is None:
-        assert "pip install" in elmo_tasks("train", "x.jsonnet", "-s", "x", status=1)
+        assert "pip install" in elmo_tasks("train", "elmo_tasks:sst/both", "-s", "x", status=1)
 
 
 def spacy_pipeline() -> None:
