@@ -39,7 +39,7 @@ def read_published(path: str | os.PathLike, model: torch.nn.Module) -> StateDict
     file names is read once, into the model's own biLM. Raises `ConfigurationError` if the file is
     damaged, or a biLM is missing or has other weights than in the training.
     """
-    tensors, about = read_hashed(path, "elmo-tasks pack")
+    tensors, about = read_hashed(path, "elmo-tasks pack", ["bilms"])
     state: StateDict = {}
     try:
         bilms = {

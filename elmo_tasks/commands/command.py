@@ -2,10 +2,11 @@
 Lists the commands of `elmo-tasks`, makes their parsers, and turns their errors into messages.
 
 A command is a module of this folder with `add_arguments(parser)` and `run(args)`. It may have
-`GOES_ON`, which tells after Ctrl-C how to continue. The docstring is the help: the first line is
-shown in the list of commands, and a paragraph with an indented line or a list is printed as it is.
-A command imports what it needs in `run`, so that its help is quick. All names are registered with
-AllenNLP before `run`, except for the commands in `_WITHOUT_ALLENNLP`.
+`GOES_ON`, which tells after Ctrl-C how to continue, and `inputs(args)`, which returns the names of
+the files that it reads: a missing one is said before anything is imported. The docstring is the
+help: the first line is shown in the list of commands, and a paragraph with an indented line or a
+list is printed as it is. A command imports what it needs in `run`, so that its help is quick. All
+names are registered with AllenNLP before `run`, except for the commands in `_WITHOUT_ALLENNLP`.
 """
 
 import argparse
@@ -54,7 +55,7 @@ _EXTRAS = {
 
 
 # What the name of one local file does not have.
-_SEVERAL = re.compile(r"[*?\[\],!#]|://")
+_SEVERAL = re.compile(r"[*?\[\]{},!#]|://")
 
 
 class _Help(argparse.HelpFormatter):
@@ -92,7 +93,11 @@ def check_read(*paths: str | os.PathLike) -> None:
     takes seconds. Patterns, lists of files, files in archives, addresses and `-` are no such files.
     """
     for path in (os.fspath(each) for each in paths):
-        if path != "-" and not _SEVERAL.search(path) and not os.path.exists(path):
+        if (
+            path != "-"
+            and not _SEVERAL.search(path)
+            and not os.path.exists(os.path.expanduser(path))
+        ):
             raise FileNotFoundError(f"file {path} not found")
 
 

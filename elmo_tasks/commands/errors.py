@@ -19,13 +19,7 @@ examples:
 import argparse
 from typing import Any
 
-from elmo_tasks.commands.options import (
-    add_count,
-    add_report,
-    add_shared,
-    check_written,
-    deliver,
-)
+from elmo_tasks.commands.options import add_count, add_report, add_shared, check_written, deliver
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

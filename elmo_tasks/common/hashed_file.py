@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -30,11 +31,12 @@ def write_hashed(
 
 
 def read_hashed(
-    path: str | os.PathLike, command: str
+    path: str | os.PathLike, command: str, keys: Collection[str]
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """
     Returns the tensors of a file, by their names, and what it says of itself. `command` is for the
-    message. Raises `ConfigurationError` if the file is missing or damaged, or has no such object.
+    message; `keys` are those of the object. Raises `ConfigurationError` if the file is missing or
+    damaged, or has no such object.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -51,7 +53,9 @@ def read_hashed(
         about = parse_json(metadata.get(_METADATA, ""))
         found = about.pop("hash", None)
         # The softmax of `base` has the hashes of its biLM and of its words alone.
-        if found == _hash(tensors, about) or (found is None and "words" in about):
+        is_whole = found == _hash(tensors, about) or (found is None and "words" in about)
+        # The hash is that of the values.
+        if is_whole and about.keys() == set(keys):
             return tensors, about
     except (ValueError, TypeError, AttributeError):
         pass

@@ -11,7 +11,7 @@ from allennlp.models.model import _DEFAULT_WEIGHTS
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.progress import working
 
-# Of gzip, which hardly compresses the numbers of weights at any level. Python's default is 9.
+# The level of gzip. Weights hardly compress at any level, and Python's default, 9, is the slowest.
 _LEVEL = 1
 
 

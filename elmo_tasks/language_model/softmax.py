@@ -150,7 +150,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
     """
     path = Path(folder) / SOFTMAX_FILE
     try:
-        tensors, about = read_hashed(path, "elmo-tasks pack")
+        tensors, about = read_hashed(path, "elmo-tasks pack", ["bilm", "words"])
         words = (Path(folder) / WORDS_FILE).read_bytes()
         if about["bilm"] != bilm.weights_hash().hex():
             raise ValueError("it is not the softmax of the biLM beside it")

@@ -1,14 +1,14 @@
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.columns import has_span_tags, read_head, sentence_columns
+from elmo_tasks.common.columns import HEAD, has_span_tags, read_head, sentence_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
 from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows, suffix_of
@@ -186,13 +186,17 @@ def _warn_of_columns(path: str, first: Record, predictor: TextPredictor) -> None
         )
     elif path != "-" and "\t" not in first.values["text"]:
         try:
+            # Sentences in columns end with empty lines; a list of names has as many words, too.
+            head = [line for _, line in islice(numbered_lines(path), HEAD)]
+            if all(line.strip() for line in head):
+                return
             layout, rows = read_head(path)
         except ValueError:
             # The line that cannot be read is said when it is its turn.
             return
         if len(layout.columns) > 1 and len(rows) >= _FEW:
             logger.warning(
-                "%s: each line is a text, though all have %d values; if it is a file in columns, "
+                "%s: each line is a text, though most have %d values; if it is a file in columns, "
                 "rename it to .conll",
                 path,
                 len(layout.columns),

@@ -66,11 +66,8 @@ class Windows:
         if num_tokens > max_tokens:
             self.ranges = list(self._packed(self.paragraphs))
 
-    # Windows are kept by their object, and compared where instances are.
-    __hash__ = object.__hash__
-
     def __eq__(self, other: object) -> bool:
-        return repr(self) == repr(other)
+        return isinstance(other, Windows) and repr(self) == repr(other)
 
     def __repr__(self) -> str:
         return f"Windows({self._words}, {self.ranges})"
@@ -93,7 +90,7 @@ class Windows:
             return [Window(*self.ranges[0])]
         vectorizer, matrix = self._tf_idf
         (likeness,) = (vectorizer.transform([" ".join(map(str, question))]) @ matrix.T).toarray()
-        # Of windows that are equally like it, the first ones.
+        # The first of windows that are equally like it.
         best = sorted(range(len(likeness)), key=lambda index: (-likeness[index], index))[:most]
         return [
             Window(*self.ranges[index], _WEIGHT * float(likeness[index])) for index in sorted(best)

@@ -192,11 +192,12 @@ def test_lines_that_look_like_columns_are_said(
     path.write_text("Ann - (A0*)\nsold sell (V*)\nboats - (A1*)\n\n" * 4)
 
     assert len(list(read_inputs(str(path), Sentences()).records)) == 12
-    assert f"{path}: each line is a text, though all have 3 values" in caplog.text
+    assert f"{path}: each line is a text, though most have 3 values" in caplog.text
     caplog.clear()
-    path.write_text("Ann sold boats\nIt rained\nShe left\n" * 4)
-    assert len(list(read_inputs(str(path), Sentences()).records)) == 12
-    assert not caplog.text
+    for text in ("Ann sold boats\nIt rained\nShe left\n\n", "Ann Holm\nIda Berg\nTom Hill\n"):
+        path.write_text(text * 4)
+        assert len(list(read_inputs(str(path), Sentences()).records)) == 12
+        assert not caplog.text
 
 
 def test_columns_of_documents_and_on_the_standard_input_are_refused(

@@ -10,7 +10,7 @@ from elmo_tasks.readers.tag_scheme import TagScheme
 
 ENTITIES = [Entity("PER", 0, 1), Entity("PER", 1, 4), Entity("LOC", 5, 7)]
 
-# The same entities, as files write them, and what a vocabulary keeps of it.
+# What files write for the same entities, and what a vocabulary keeps of it.
 WRITTEN = {
     "BIO B-TYPE O": "B-PER B-PER I-PER I-PER O B-LOC I-LOC",
     "IOB1 B-TYPE O": "I-PER B-PER I-PER I-PER O I-LOC I-LOC",
