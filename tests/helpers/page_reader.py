@@ -132,8 +132,10 @@ class PageReader:
         name = name.removesuffix(".py").replace("/", ".")
         if (ROOT / name.replace(".", "/")).is_dir():
             name += ".__main__"
-        script = importlib.import_module(name)
         with self.monkeypatch.context() as patch:
+            # A package of the environment has the name `benchmarks`, too.
+            patch.syspath_prepend(ROOT)
+            script = importlib.import_module(name)
             patch.setattr(sys, "argv", [name, *others])
             patch.setattr(argparse.ArgumentParser, "parse_args", parse_and_end)
             with pytest.raises(Parsed):
