@@ -1,4 +1,3 @@
-import copy
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +7,7 @@ from typing import Any, TypeVar
 from allennlp.data import BatchSampler, DatasetReader, Instance
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.text_reader import passed_through
 
 T = TypeVar("T")
 
@@ -48,10 +48,8 @@ class FractionReader(DatasetReader):
             return self._choose(everything)
 
         # Every process makes the same choice from all data, and AllenNLP then shards the chosen
-        # instances. Only a copy of the reader is changed: another read may be using the reader.
-        reader = copy.copy(self.reader)
-        setattr(reader, "shard_iterable", choose)  # noqa: B010  mypy refuses a method
-        yield from reader._read(file_path)
+        # instances.
+        yield from passed_through(choose, self.reader)._read(file_path)
         if not has_chosen:
             raise ConfigurationError(
                 "a fraction needs a reader that shards its data by shard_iterable, but "

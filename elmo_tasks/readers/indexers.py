@@ -57,12 +57,15 @@ class CharIdsIndexer(TokenIndexer):
         return {"elmo_tokens": pad(char_ids, (0, 0, 0, length - len(char_ids)))}
 
 
-class BoundedCharactersIndexer(TokenCharactersIndexer):
+@TokenIndexer.register("elmo_word_characters")
+class WordCharactersIndexer(TokenCharactersIndexer):
     """
     AllenNLP's `characters`, except that it reads the first 50 characters of a word, about as many
     as a biLM. AllenNLP's indexer pads all words of a batch to the longest, so that one word of
-    100,000 characters among 5,000 words takes gigabytes. Our readers use this class wherever a
-    config has "characters".
+    100,000 characters among 5,000 words takes gigabytes.
+
+    Registered as a `TokenIndexer` with name "elmo_word_characters". It has the parameters of
+    `TokenCharactersIndexer`.
     """
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
@@ -77,11 +80,15 @@ def _cut(token: Token) -> Token:
     return token if len(text) <= MAX_CHARACTERS else Token(text[:MAX_CHARACTERS])
 
 
+@TokenIndexer.register("elmo_word_id")
 class WordIdIndexer(SingleIdTokenIndexer):
     """
     AllenNLP's `single_id`, except that the word `@@PADDING@@`, the name of padding in a vocabulary,
     gets the id of unknown words. AllenNLP's indexer gives this word the id of padding, and models
-    skip padding. Our readers use this class wherever a config has a "single_id".
+    skip padding.
+
+    Registered as a `TokenIndexer` with name "elmo_word_id". It has the parameters of
+    `SingleIdTokenIndexer`.
     """
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:

@@ -1,4 +1,3 @@
-import copy
 import glob
 import os
 from collections.abc import Iterable, Iterator
@@ -14,7 +13,7 @@ from elmo_tasks.common.files import written
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import boundaries_said, corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import CharIdsIndexer, WordIdIndexer
-from elmo_tasks.readers.text_reader import PassageField, TextReader, sentences_of
+from elmo_tasks.readers.text_reader import PassageField, TextReader, passed_through, sentences_of
 
 
 @DatasetReader.register("elmo_sentences")
@@ -142,8 +141,6 @@ def _files(file_path: str) -> list[str]:
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
     """Yields all instances of a file, not only the share of this process or worker."""
-    # Only a copy of the reader is changed, because another read may be using the reader.
-    reader = copy.copy(reader)
+    reader = passed_through(iter, reader)
     reader._distributed_info = None
-    setattr(reader, "shard_iterable", iter)  # noqa: B010  mypy refuses a method
     yield from reader.read(file_path)

@@ -1,17 +1,13 @@
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
-from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenCharactersIndexer
 
 from elmo_tasks.common.rows import plain_text
 from elmo_tasks.common.text import nearest_or_all
-from elmo_tasks.readers.indexers import BoundedCharactersIndexer, WordIdIndexer
-
-# Configs name AllenNLP's indexers. Ours take no word for padding, and bound the characters of one.
-_OURS = {SingleIdTokenIndexer: WordIdIndexer, TokenCharactersIndexer: BoundedCharactersIndexer}
-
+from elmo_tasks.readers.indexers import WordIdIndexer
 
 # The names of columns with an id of the row.
 _IDS = "id _id idx index uid guid uuid key pairid pair_id qid row_id text_id sent_id".split()
@@ -35,8 +31,6 @@ class TextReader(DatasetReader):
         )
         self.examples = examples or []
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
-        for indexer in self.token_indexers.values():
-            indexer.__class__ = _OURS.get(type(indexer), type(indexer))
 
     @property
     def _token_indexers(self) -> dict[str, TokenIndexer]:
@@ -47,6 +41,16 @@ class TextReader(DatasetReader):
         for field in instance.fields.values():
             if isinstance(field, TextField):
                 field.token_indexers = self.token_indexers
+
+
+def passed_through(choose: Callable[[Iterable], Iterable], reader: DatasetReader) -> DatasetReader:
+    """
+    Returns a copy of a reader that passes what it reads through `choose` in place of its own
+    `shard_iterable`. The reader itself stays as it is, since another read may be using it.
+    """
+    reader = copy.copy(reader)
+    reader.shard_iterable = choose  # type: ignore[method-assign]
+    return reader
 
 
 def text_of(values: dict[str, Any], name: str) -> str:

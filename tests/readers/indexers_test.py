@@ -9,15 +9,13 @@ from allennlp.data import Batch, Instance, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import (
     ELMoTokenCharactersIndexer,
-    SingleIdTokenIndexer,
     TokenCharactersIndexer,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.common.characters import fitted_char_ids
-from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.indexers import CharIdsIndexer, WordCharactersIndexer
 
 SENTENCES = [["It", "was", "good"], ["<S>", "¡", "x" * 60, "", "so", "</S>"], ["good"]]
 
@@ -61,7 +59,7 @@ def ids(kind: str, *words: str, **params: str | None) -> list[int]:
     return indexer.tokens_to_indices([Token(word, text_id=7) for word in words], VOCAB)["tokens"]
 
 
-@pytest.mark.parametrize("kind", ["elmo_folded_id", "elmo_known_case_id"])
+@pytest.mark.parametrize("kind", ["elmo_word_id", "elmo_folded_id", "elmo_known_case_id"])
 def test_a_word_is_never_padding(kind: str) -> None:
     unknown, owl, padding, named_unknown = ids(kind, "emu", "owl", "@@PADDING@@", "@@UNKNOWN@@")
 
@@ -69,14 +67,8 @@ def test_a_word_is_never_padding(kind: str) -> None:
     assert owl == VOCAB.get_token_index("owl")
 
 
-def test_our_readers_read_a_single_id_so() -> None:
-    indexer = SingleIdTokenIndexer(namespace=None, feature_name="text_id")
-
-    reader = TextReader({"tokens": SingleIdTokenIndexer(), "other": indexer})
-
-    tokens = [Token("owl", text_id=7), Token("@@PADDING@@", text_id=8)]
-    assert reader.token_indexers["tokens"].tokens_to_indices(tokens, VOCAB)["tokens"] == [2, 1]
-    assert indexer.tokens_to_indices(tokens, VOCAB)["tokens"] == [7, 8]
+def test_an_id_that_a_token_has_already_stays() -> None:
+    assert ids("elmo_word_id", "owl", "emu", namespace=None, feature_name="text_id") == [7, 7]
 
 
 def characters(indexer: TokenIndexer, words: list[str]) -> list[list[int]]:
@@ -88,9 +80,8 @@ def characters(indexer: TokenIndexer, words: list[str]) -> list[list[int]]:
     return tensors["characters"]["token_characters"].tolist()
 
 
-def test_our_readers_read_the_first_50_characters_of_a_word() -> None:
-    indexer = TokenCharactersIndexer(min_padding_length=5)
-    TextReader({"characters": indexer})
+def test_of_a_word_the_first_50_characters_are_read() -> None:
+    indexer = WordCharactersIndexer(min_padding_length=5)
     counter: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     owl = [2, 3, 4, 0, 0]
@@ -104,8 +95,7 @@ def test_our_readers_read_the_first_50_characters_of_a_word() -> None:
 
 @given(words=st.lists(st.text(alphabet="owlé\ud800", min_size=1, max_size=50), min_size=1))
 def test_words_of_up_to_50_characters_have_the_ids_of_allennlps_indexer(words: list[str]) -> None:
-    ours = TokenCharactersIndexer(min_padding_length=5)
-    TextReader({"characters": ours})
+    ours = WordCharactersIndexer(min_padding_length=5)
 
     theirs = TokenCharactersIndexer(min_padding_length=5)
     assert characters(ours, words) == characters(theirs, words)

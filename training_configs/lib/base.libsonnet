@@ -130,9 +130,9 @@ local is_one_of(value, choices) = std.member(choices, value);
 
   token_indexers:: {
     // Words that the file lacks are looked up in lower case.
-    tokens: { type: if takes_lower_case then 'elmo_known_case_id' else 'single_id' },
+    tokens: { type: if takes_lower_case then 'elmo_known_case_id' else 'elmo_word_id' },
     [if has_characters then 'token_characters']: {
-      type: 'characters',
+      type: 'elmo_word_characters',
       min_padding_length: std.foldl(std.max, widths(config.characters), 0),
     },
     [if has_elmo then 'elmo']: { type: 'elmo_char_ids' },
