@@ -27,7 +27,6 @@ from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.text import parse_json, printable
 from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.elmo.from_config import with_kept_options
-from elmo_tasks.readers.former import without_former
 
 # A model may have this many parameters that are not in its file. A published model may name a biLM
 # in place of the biLM's parameters, up to 94 million.
@@ -93,7 +92,6 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     if overrides:
         text = json.dumps(overrides) if isinstance(overrides, dict) else overrides
         config = with_overrides(config, parse_overrides(text))
-    config = without_former(config)
     readers = [
         DatasetReader.from_params(Params(config).duplicate()[field], serialization_dir=str(folder))
         for field in ("dataset_reader", "validation_dataset_reader")

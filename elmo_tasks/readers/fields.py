@@ -129,7 +129,7 @@ class TagsField(SequenceLabelField):
 def written_scheme(vocab: Vocabulary) -> TagScheme:
     """
     Returns how most of a model's data write the tags of spans; BIO, if its vocabulary does not
-    tell, as that of a model of an earlier version or of another reader.
+    tell, as that of `ner` or of another reader.
     """
     written = vocab.get_index_to_token_vocabulary(_WRITTEN)
     return TagScheme.parse(written[0]) if written else TagScheme()

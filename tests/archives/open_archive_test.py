@@ -23,7 +23,7 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.unpacking import unpacked
-from tests.helpers.archives import language_model, member, repacked, sst, task_model
+from tests.helpers.archives import language_model, member, repacked, sst
 from tests.helpers.command_line import allennlp, our_command
 from tests.helpers.configs import ROOT
 from tests.helpers.hostile_configs import HARMLESS, REFUSED, Change, put
@@ -295,42 +295,6 @@ def test_the_model_is_the_one_that_allennlp_loads(archive: Path) -> None:
     for name, tensor in ours.model.state_dict().items():
         assert tensor.equal(expected[name]), name
     assert type(ours.dataset_reader) is type(theirs.dataset_reader)
-
-
-# Settings that readers no longer have, with values that are dropped.
-FORMER = {
-    "bilm": {"fields": ["passage"]},
-    "coref": {"max_words": 1000, "singletons": False, "wrong_mentions": "skip"},
-    "ner": {"file_scheme": "IOB1", "scheme": "BIOUL"},
-    "snli": {"tokens_from": "sentence"},
-    "squad": {"wrong_answers": "refuse"},
-}
-
-
-@pytest.mark.parametrize("task", FORMER)
-def test_an_archive_with_settings_of_an_earlier_day_is_opened(task: str, tmp_path: Path) -> None:
-    def add(config: dict[str, Any]) -> None:
-        config["dataset_reader"] |= FORMER[task]
-        fraction = {"type": "elmo_fraction", "fraction": 1.0, "reader": config["dataset_reader"]}
-        config["validation_dataset_reader"] = fraction
-
-    whole = language_model(tmp_path) if task == "bilm" else task_model(tmp_path, task, "baseline")
-    archive = repacked(whole, tmp_path / "a.tar.gz", add)
-
-    opened = open_archive(archive)
-
-    assert type(opened.validation_dataset_reader.reader) is type(opened.dataset_reader)
-
-
-def test_another_value_of_a_setting_of_an_earlier_day_is_refused(tmp_path: Path) -> None:
-    change = put("dataset_reader.scheme", "BIO")
-    archive = repacked(task_model(tmp_path, "ner", "baseline"), tmp_path / "a.tar.gz", change)
-
-    message = refusal(open_archive, archive)
-
-    assert 'dataset_reader.scheme in config.json is "BIO", but' in message
-    assert 'as with "BIOUL"; --overrides' in message
-    open_archive(archive, overrides={"dataset_reader.scheme": "BIOUL"})
 
 
 def test_the_user_changes_the_config_as_they_like(archive: Path) -> None:

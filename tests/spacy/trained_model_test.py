@@ -1,5 +1,4 @@
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from tests.helpers.archives import ROOT, make_archive, task_model
 from tests.helpers.configs import tiny
 
 SST = ROOT / "fixtures" / "archives" / "sst.tar.gz"
-ANSWERS = json.loads((SST.parent / "answers.json").read_text(encoding="utf-8"))["sst"]
+REVIEWS = ["the boat left .", "good , funny film", "it works"]
 TEXT = "Marta Oduya  left Lisbon. New York hired two."
 SENTENCES = [["Marta", "Oduya", "left", "Lisbon", "."], ["New", "York", "hired", "two", "."]]
 
@@ -154,13 +153,18 @@ def test_a_model_of_ones_own_is_opened(factory: str, tmp_path: Path) -> None:
     assert [token.tag_ for token in doc] == answer.get("tags", [""] * 5)
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer["label"])
-def test_categories_are_the_probabilities_of_the_classes(answer: dict[str, Any]) -> None:
+def probabilities(text: str) -> Any:
+    predictor = Predictor.from_archive(load_archive(SST))
+    return predictor.predict_json({"tokens": text.split()})["probabilities"]
+
+
+@pytest.mark.parametrize("text", REVIEWS)
+def test_categories_are_the_probabilities_of_the_classes(text: str) -> None:
     nlp = pipeline("elmo_sentiment", SST)
 
-    doc = nlp("\n".join(answer["tokens"]))
+    doc = nlp("\n".join(text.split()))
 
-    assert doc.cats == pytest.approx(answer["probabilities"], abs=1e-5)
+    assert doc.cats == pytest.approx(probabilities(text), abs=1e-5)
 
 
 def test_a_saved_pipeline_has_the_model(tagger: Path, tmp_path: Path) -> None:
@@ -227,7 +231,7 @@ def test_a_packed_model_is_saved_as_an_archive(tmp_path: Path) -> None:
 
     for doc in (nlp("it works"), loaded("it works")):
         # The weights of a packed model are rounded.
-        assert doc.cats == pytest.approx(ANSWERS[2]["probabilities"], abs=1e-3)
+        assert doc.cats == pytest.approx(probabilities("it works"), abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "model.tar.gz"])
