@@ -21,7 +21,7 @@ PRINTED = {
     "train_spacy.py": r"\('Anna Weiss', 'PERSON'\), .*'Mara Lind'.* \('Dover', 'PLACE'\)\]\n$",
     "surprisal.py": r"^perplexity: \d+\.\d\n$",
 }
-# tests/embed/ray_test.py runs this one, in the Ray that it has started.
+# tests/embed/ray_engine_test.py runs this one, in the Ray that it has started.
 ELSEWHERE = {"ray_data.py", "model_test.py", "own_model.py", "token_embedder.jsonnet"}
 
 

@@ -110,19 +110,18 @@ class Cluster(NamedTuple):
         """What Ray reserves for a process that embeds: a GPU or, without GPUs, a CPU."""
         return {"num_gpus": 1} if self.num_gpus else {"num_cpus": 1}
 
-    def num_processes(self, asked: int | None, others: int = 0) -> int:
+    def num_processes(self, number: int | None) -> int:
         """
-        Returns how many processes embed: `asked`, or by default one for each GPU or, without GPUs,
-        for each CPU except `others` CPUs. Raises `ConfigurationError` if Ray has too few GPUs or
-        CPUs, because Ray would wait for ever.
+        Returns how many processes embed: `number`, or by default one for each GPU or, without GPUs,
+        for each CPU. Raises `ConfigurationError` if Ray has too few GPUs or CPUs, because Ray would
+        wait for ever.
         """
-        most = self.num_gpus or self.num_cpus - others
-        number = most if asked is None else asked
+        most = self.num_gpus or self.num_cpus
+        number = most if number is None else number
         if not 1 <= number <= most:
-            reads = ", of which one reads the dataset" if others else ""
             raise ConfigurationError(
-                f"Ray has {self.num_gpus} GPUs and {self.num_cpus} CPUs{reads}: the number of "
-                f"processes must be from 1 to {most}, not {number}"
+                f"Ray has {self.num_gpus} GPUs and {self.num_cpus} CPUs: the number of processes "
+                f"must be from 1 to {most}, not {number}"
             )
         return number
 

@@ -22,7 +22,6 @@ from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed import shards
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.ray import embed
 from elmo_tasks.embed.ray_engine import Cluster, SharedLayers, joined, on_ray
 from elmo_tasks.embed.shards import embed_shards, read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -110,24 +109,6 @@ def test_an_error_in_a_process_is_raised_as_it_was(
     assert "ray::" not in str(caught.value)
 
 
-def test_a_dataset_gets_columns_of_vectors(encoder: ElmoEncoder) -> None:
-    sentences = ["The boat left .", "", "Its crew"]
-    dataset = ray.data.from_items([{"key": k, "words": s} for k, s in enumerate(sentences)])
-
-    (table,) = list(
-        embed(dataset, BILM, "words").iter_batches(batch_format="pyarrow", batch_size=None)
-    )
-
-    assert table.column_names == ["key", "words", "tokens", "layer_0", "layer_1", "layer_2"]
-    for row, layers in enumerate(encoder.layers(map(str.split, sentences))):
-        assert table["key"][row].as_py() == row
-        assert table["tokens"][row].as_py() == sentences[row].split()
-        for j, expected in enumerate(layers.numpy()):
-            found = table[f"layer_{j}"][row].values.to_numpy().reshape(expected.shape)
-            assert found.dtype == numpy.float16
-            numpy.testing.assert_allclose(found, expected, rtol=2**-10, atol=1e-5)
-
-
 def test_the_example_adds_the_means_of_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,12 +126,6 @@ def test_the_example_adds_the_means_of_texts(
 
 
 def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: ElmoEncoder) -> None:
-    dataset = ray.data.from_items([{"text": "A boat"}])
-
-    with pytest.raises(ConfigurationError, match="one reads the dataset: .* 1, not 2"):
-        embed(dataset, BILM, num_actors=2)
-    with pytest.raises(ConfigurationError, match="one of all, top, average, mix, not 'elmo'"):
-        embed(dataset, BILM, embedding="elmo")
     with pytest.raises(ConfigurationError, match="and 2 CPUs: .* must be from 1 to 2, not 3"):
         three = partial(on_ray, "local", 3)
         embed_shards(Corpus([text]), text.parent / "out", encoder, engine=three)
