@@ -166,7 +166,12 @@ if __name__ == "__main__":
                 "pretrained/mini/*",
                 "serve/static/*",
             ],
-            "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
+            "elmo_tasks.training_configs": [
+                "lib/*.json",
+                "lib/*.libsonnet",
+                "*/*.jsonnet",
+                "*/*.cfg",
+            ],
         },
         ext_modules=kernels(),
         cmdclass={"build_ext": BuildKernels, "bdist_wheel": AnyPython},

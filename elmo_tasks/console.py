@@ -20,7 +20,7 @@ from elmo_tasks.commands.command import (
     one_line_errors,
     summary,
 )
-from elmo_tasks.commands.options import BILMS, MODELS
+from elmo_tasks.commands.options import MODELS, NAMED_BILMS
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.progress import prepare_bars
@@ -76,7 +76,7 @@ def _overview() -> str:
     lines = ["usage: elmo-tasks COMMAND ...", "", "ELMo vectors, and models with ELMo."]
     for title, names in GROUPS.items():
         lines += ["", f"{title}:", *(f"  {name:14}{summary(load(name))}" for name in names)]
-    lines += ["", f"models of this package: {MODELS}", f"biLMs: {BILMS}"]
+    lines += ["", f"models of this package: {MODELS}", f"biLMs: {NAMED_BILMS}"]
     lines += ["", "`elmo-tasks COMMAND --help` explains a command."]
     return "\n".join(lines)
 

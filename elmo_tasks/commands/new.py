@@ -1,8 +1,8 @@
 """
 Write a first config for a task, or for data of your own.
 
-Write a config for a task, with every field that its library has and a comment for each. Fields that
-keep their defaults are commented out. A file that exists is replaced only with --force.
+Write a config for a task: the fields that people change, with a comment for each. Fields that keep
+their defaults are commented out. A file that exists is replaced only with --force.
 
 The tasks classify (texts with labels) and tag (tokens with tags, or spans of them) are for data of
 your own. Give a data file in place of the config: a table (.csv, .tsv, .xlsx, .parquet), JSON on
@@ -20,13 +20,14 @@ import argparse
 import json
 import re
 import shlex
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from elmo_tasks.commands.options import add_shared
 from elmo_tasks.common.errors import require_allennlp
-from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.common.package_data import import_jsonnet
 from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
 
@@ -34,6 +35,9 @@ TASKS = ("bilm", "classify", "coref", "ner", "snli", "squad", "srl", "sst", "tag
 
 # The tasks that look at the user's data.
 OWN_TASKS = ("classify", "tag")
+
+# The fields that a config sets even to the default.
+_SET = ("train_data_path", "validation_data_path", "train_text", "heldout_text", "bilm")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,32 +93,74 @@ def run(args: argparse.Namespace) -> None:
 
 
 def first_config(
-    task: str, file: Path, values: dict[str, Any] | None = None, found: Sequence[str] = ()
+    task: str, file: Path, values: Mapping[str, Any] = {}, found: Sequence[str] = ()
 ) -> str:
     """
     Returns the text of a config for a task, to be saved as `file`: the lines `found` about the
-    data, the choices that all tasks share, and the template of the task, with `values` in place of
-    the defaults.
+    data, and the fields that people change, with `values` or else the defaults of the task's
+    library, which are commented out.
     """
-    begin, fields = _template(task)
-    # The shared choices are those of task models with ELMo.
-    fields = fields if task == "bilm" else _template("shared")[1] | fields
-    for name, value in (values or {}).items():
-        if name in fields:
-            comment = fields[name].rpartition("\n")[0]
-            fields[name] = f"{comment}\n  {name}: {json.dumps(value, ensure_ascii=False)},"
-    head = [*found, "Train this with", f"    {_command(file)}"]
+    library = "language_model" if task == "bilm" else task
+    values = {"elmo_at": ["input", "output"], **values}
+    path, fields = _fields(library)
+    blocks = []
+    for name, comment, is_found, default in fields:
+        if is_found and name not in values:
+            continue
+        is_set = name in values or name in _SET
+        line = f"{name}: {_jsonnet_of(values.get(name, default))},"
+        comments = textwrap.wrap(comment, 94, break_on_hyphens=False)
+        blocks.append("\n".join([*(f"  // {each}" for each in comments), _field(line, is_set)]))
+    head = [
+        *found,
+        "Train this with",
+        f"    {_command(file)}",
+        "The lines that are commented out show the defaults. Further fields are in",
+        f"{path} and, for all tasks, in docs/choices.md.",
+    ]
     lines = "".join(f"// {printable(line)}\n" for line in head)
-    return f"{lines}{begin}{{\n" + "\n\n".join(fields.values()) + "\n}\n"
+    fields = "\n\n".join(blocks)
+    return f"{lines}(import 'elmo_tasks/{library}.libsonnet') {{\n{fields}\n}}\n"
 
 
-def _template(name: str) -> tuple[str, dict[str, str]]:
-    """Returns the beginning of a template, and its fields by name, each with its comment."""
-    text = (config_folder() / "new" / f"{name}.jsonnet").read_text(encoding="utf-8")
-    begin, _, fields = text.removesuffix("\n}\n").partition("{\n")
-    return begin, {
-        re.findall(r"\w+", each.splitlines()[-1])[0]: each for each in fields.split("\n\n")
-    }
+def _field(line: str, is_set: bool) -> str:
+    return f"  {line}" if is_set else f"  // {line}"
+
+
+def _fields(library: str) -> tuple[str, list[tuple[str, str, bool, Any]]]:
+    """
+    Returns the path of a library, and of the fields of new.libsonnet those that it has: name,
+    comment, whether it is written only if it was found in data, and the library's value.
+    """
+    import _jsonnet
+
+    snippet = f"""
+        local library = import 'elmo_tasks/{library}.libsonnet';
+        // The paths of a biLM's texts follow from `train_text` and `heldout_text`.
+        local follows(name) =
+          std.endsWith(name, '_data_path') && std.objectHasAll(library, 'train_text');
+        [field + [library[field[0]]] for field in import 'elmo_tasks/new.libsonnet'
+         if std.objectHasAll(library, field[0]) && !follows(field[0])]
+    """
+    path, _ = import_jsonnet("", f"elmo_tasks/{library}.libsonnet")
+    fields = _jsonnet.evaluate_snippet("new", snippet, import_callback=import_jsonnet)
+    return path, json.loads(fields)
+
+
+def _jsonnet_of(value: Any) -> str:
+    """Returns a value as people write it in jsonnet: names bare, and short texts in one quote."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_jsonnet_of, value))}]"
+    if isinstance(value, dict):
+        fields = ", ".join(f"{_name_of(name)}: {_jsonnet_of(value[name])}" for name in value)
+        return f"{{ {fields} }}"
+    text = json.dumps(value, ensure_ascii=False)
+    is_plain = isinstance(value, str) and text == f'"{value}"' and "'" not in value
+    return f"'{value}'" if is_plain else text
+
+
+def _name_of(field: str) -> str:
+    return field if re.fullmatch(r"[A-Za-z]+", field) else json.dumps(field, ensure_ascii=False)
 
 
 def _command(file: Path) -> str:

@@ -3,13 +3,13 @@
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError, require_package
-from elmo_tasks.common.package_data import TRAINED, pretrained_files
+from elmo_tasks.common.package_data import BILMS, TRAINED, pretrained_files
 from elmo_tasks.common.text import printable
 
 # PyTorch is imported only when a command runs, and matplotlib only for a chart.
@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from elmo_tasks.elmo.opening import Opened
     from elmo_tasks.embed.corpus import Corpus
 
-# Names for the help, which must not import PyTorch.
-BILMS = "base (the default), medium, mini, original, original-5.5B or small"
-MODELS = " or ".join(", ".join(TRAINED).rsplit(", ", 1))
+
+def _one_of(names: Iterable[str]) -> str:
+    return " or ".join(", ".join(names).rsplit(", ", 1))
+
+
+# Names for the help, which must not import PyTorch. The first biLM of the table is the default.
+NAMED_BILMS = _one_of(BILMS).replace(",", " (the default),", 1)
+MODELS = _one_of(TRAINED)
 
 
 def whole_number(least: int, text: str) -> int:
@@ -104,8 +109,8 @@ def add_bilm(parser: argparse.ArgumentParser) -> None:
     add(
         "--bilm",
         metavar="NAME|FOLDER|ARCHIVE",
-        help=f"a known biLM ({BILMS}), a folder with options.json and weights.hdf5, a zip file of "
-        "them as in the NLPL repository, a repository of these files on the Hugging Face hub "
+        help=f"a known biLM ({NAMED_BILMS}), a folder with options.json and weights.hdf5, a zip file "
+        "of them as in the NLPL repository, a repository of these files on the Hugging Face hub "
         "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
     )
     add("--options", metavar="FILE", help="the options.json of a biLM")

@@ -9,6 +9,7 @@ in a checkout they are beside `mini`.
 """
 
 import codecs
+import json
 import os
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -27,6 +28,10 @@ def config_folder() -> Path:
     """Returns the folder `training_configs` of the installed package or of the repository."""
     installed = _PACKAGE / "training_configs"
     return installed if installed.is_dir() else _PACKAGE.parent / "training_configs"
+
+
+# The biLMs that have a name, each with its options; those that are fetched with their `weights`.
+BILMS = json.loads((config_folder() / "lib" / "bilms.json").read_text(encoding="utf-8"))
 
 
 def config_path(name: str | os.PathLike) -> str | os.PathLike:
@@ -80,7 +85,7 @@ def check_is_installed(name: str) -> None:
     Raises `ConfigurationError` if a name that was not found belongs to elmo-tasks-models, because
     that package is then not installed.
     """
-    if name in ("base", *TRAINED):
+    if name in BILMS or name in TRAINED:
         raise ConfigurationError(
             f"{name} is part of the package elmo-tasks-models, which is not installed: "
             "pip install 'elmo-tasks[models]'"

@@ -19,7 +19,7 @@ from elmo_tasks.common.file_names import (
     WEIGHTS_SUFFIXES,
 )
 from elmo_tasks.common.files import written
-from elmo_tasks.common.package_data import check_is_installed, pretrained_files
+from elmo_tasks.common.package_data import BILMS, check_is_installed, pretrained_files
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.elmo.local_files import (
     OF_TENSORFLOW,
@@ -32,15 +32,10 @@ from elmo_tasks.elmo.local_files import (
     local_folder,
 )
 
-_RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
-
-# The weights of the biLMs that have a name: those that the authors of the paper released, and
-# our own. Their options are in training_configs/lib/bilms.libsonnet.
+# The weights of the biLMs that have a name: the addresses of those that the authors of the paper
+# released, and the paths of our own.
 KNOWN_BILMS = {
-    "small": _RELEASED.format("2x1024_128_2048cnn_1xhighway"),
-    "medium": _RELEASED.format("2x2048_256_2048cnn_1xhighway"),
-    "original": _RELEASED.format("2x4096_512_2048cnn_2xhighway"),
-    "original-5.5B": _RELEASED.format("2x4096_512_2048cnn_2xhighway_5.5B"),
+    **{name: each["weights"] for name, each in BILMS.items() if "weights" in each},
     **pretrained_files("*/weights.hdf5"),
 }
 

@@ -195,7 +195,7 @@ def test_each_line_does_what_it_says(
     line: str, expected: str, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(made)
-    # A server would not end, and a cluster of Ray takes long: tests/embed/ray_engine_test.py starts one.
+    # A server would not end; a cluster of Ray takes long (tests/embed/ray_engine_test.py has one).
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
     monkeypatch.setattr(
         "elmo_tasks.embed.ray_engine.on_ray", lambda address, processes, *each: map(*each)

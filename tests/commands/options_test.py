@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from elmo_tasks import console
 from elmo_tasks.commands.options import (
-    BILMS,
     MODELS,
+    NAMED_BILMS,
     add_count,
     add_report,
     add_shared,
@@ -26,8 +26,8 @@ def test_the_help_names_every_bilm_and_model_and_dtype() -> None:
     parser = argparse.ArgumentParser()
     add_shared(parser, "--dtype")
 
-    assert set(re.findall(r"[\w.-]+", BILMS)) - {"the", "default", "or"} == set(KNOWN_BILMS)
-    assert BILMS.startswith(f"{DEFAULT_BILM} (the default)")
+    assert set(re.findall(r"[\w.-]+", NAMED_BILMS)) - {"the", "default", "or"} == set(KNOWN_BILMS)
+    assert NAMED_BILMS.startswith(f"{DEFAULT_BILM} (the default)")
     assert set(re.findall(r"\w+", MODELS)) - {"or"} == {*TRAINED}
     assert f"--dtype {{{','.join(DTYPES)}}}" in parser.format_help()
 

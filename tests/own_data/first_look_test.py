@@ -155,7 +155,7 @@ def test_a_table_without_a_header_has_numbers_for_columns() -> None:
         our_command("new", "classify", path)
     our_command("new", "classify", path, "--no-header", "--text", "1", "--label", "2")
 
-    assert 'texts: ["1"]' in Path("data.jsonnet").read_text()
+    assert "texts: ['1']" in Path("data.jsonnet").read_text()
     assert json.loads(Path("data/dev.jsonl").read_text().splitlines()[0]).keys() == {"1", "2"}
     with pytest.raises(ValueError, match="--dev needs a header in both files"):
         our_command("new", "classify", path, "--no-header", "--dev", path, "--force")

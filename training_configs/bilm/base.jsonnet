@@ -1,5 +1,7 @@
 // `base`, the default biLM of the package: 6.1 M parameters. Its filters, rate and batches were chosen
 // by small trials (elmo_tasks/pretrained/base/MODEL_CARD.md).
+local options = (import '../lib/bilms.json').base.options;
+
 (import 'mini.jsonnet') {
   // Texts of several kinds, mixed sentence by sentence (docs/own_bilm.md).
   train_text: 'data/base/mixed.txt',
@@ -9,9 +11,9 @@
   start_from_vectors: 'glove.6B.100d',
   num_vector_batches: 6000,
   vector_weight: 3,
-  cell_dim: 768,
+  cell_dim: options.lstm.dim,
   // The character CNN holds a vocabulary: more filters of the middle widths.
-  filters: [[1, 32], [2, 64], [3, 160], [4, 256], [5, 256], [6, 256]],
+  filters: options.char_cnn.filters,
   batch_tokens: 1024,
   // Each sentence is read once.
   dropout: 0,
