@@ -101,7 +101,8 @@ class FrozenBiLm(BiLm):
         self.asked_dtype = dtype
         self.cached_tokens = cached_tokens
         self.store = store
-        self.has_weights = False
+        self.is_random = True
+        self._warned = False
         self._forget()
         self.register_load_state_dict_pre_hook(_take_fingerprint)
         self.register_load_state_dict_post_hook(_note_weights)
@@ -121,7 +122,7 @@ class FrozenBiLm(BiLm):
             settings["dtype"] = dtype
         frozen = cls(bilm.options, "snapshot" if carries else bilm.state_name, **settings)
         frozen.to(bilm.like).load_state_dict({**frozen.state_dict(), **bilm.state_dict()})
-        frozen.has_weights = not isinstance(bilm, FrozenBiLm) or bilm.has_weights
+        frozen.is_random = isinstance(bilm, FrozenBiLm) and bilm.is_random
         if carries:
             frozen.take_snapshot()
         return frozen.eval()
@@ -132,9 +133,9 @@ class FrozenBiLm(BiLm):
         boundaries are always computed.
         """
         char_ids = self.fitted(char_ids)
-        if not self.has_weights:
+        if self.is_random and not self._warned:
             logger.warning("This biLM has random weights: give it a pretrained_file.")
-            self.has_weights = True
+            self._warned = True
         if self.store is None or boundaries:
             with torch.no_grad():
                 return super().forward(char_ids, boundaries)
@@ -270,5 +271,5 @@ def _take_fingerprint(
 
 
 def _note_weights(bilm: FrozenBiLm, _: Any) -> None:
-    bilm.has_weights = True
+    bilm.is_random = False
     bilm._forget()

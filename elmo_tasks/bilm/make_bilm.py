@@ -72,6 +72,6 @@ def make_bilm(
         if weights is not None:
             weights.fill(bilm.state_dict(), bilm.token_layer)
             if isinstance(bilm, FrozenBiLm):
-                bilm.has_weights = True
+                bilm.is_random = False
             bilm.take_snapshot()
     return bilm

@@ -23,7 +23,8 @@ class LeftOut(NamedTuple):
     """
     Stands for the classes that a smaller softmax leaves out. If the rows of their weight are
     normally distributed, the log-sum-exp of their logits for an input h is
-    `bias + mean @ h + h @ covariance @ h / 2`.
+    `bias + mean @ h + h @ covariance @ h / 2`: the logarithm of the moment-generating function of a
+    multivariate normal distribution.
 
     # Parameters
 

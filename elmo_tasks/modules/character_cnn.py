@@ -43,7 +43,7 @@ class CharacterCnn(TokenEmbedder):
         vocab_namespace: str = "token_characters",
     ) -> None:
         super().__init__()
-        self._namespace = vocab_namespace
+        self._vocab_namespace = vocab_namespace
         if max_characters < width:
             raise ConfigurationError(
                 f"max_characters must be at least the width of a window, {width}, "
@@ -85,7 +85,9 @@ class CharacterCnn(TokenEmbedder):
         Adds a row for each character that was added at the end of the vocabulary, as AllenNLP's
         `--extend-vocab` asks for. New rows have the vector of the unknown character.
         """
-        num_added = extended_vocab.get_vocab_size(self._namespace) - self.embedding.num_embeddings
+        num_added = (
+            extended_vocab.get_vocab_size(self._vocab_namespace) - self.embedding.num_embeddings
+        )
         if num_added > 0:
             weight = self.embedding.weight.detach()
             added = weight[self._unknown].expand(num_added, -1)

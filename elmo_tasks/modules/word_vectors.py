@@ -34,7 +34,7 @@ class WordVectors(TokenEmbedder):
         vocab_namespace: str = "tokens",
     ) -> None:
         super().__init__()
-        self._namespace = vocab_namespace
+        self._vocab_namespace = vocab_namespace
         words = _words(vocab, vocab_namespace)
         vectors = _file_vectors(pretrained_file, embedding_dim, words)
         self.weight = torch.nn.Parameter(_rows(words, vectors, embedding_dim), requires_grad=False)
@@ -58,7 +58,7 @@ class WordVectors(TokenEmbedder):
         lower case, or zeros.
         """
         num_rows, dim = self.weight.shape
-        words = _words(extended_vocab, self._namespace)
+        words = _words(extended_vocab, self._vocab_namespace)
         added = words[num_rows:]
         if not added:
             return

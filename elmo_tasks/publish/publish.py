@@ -191,10 +191,10 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
     if max_words is None or max_words >= num_words:
         return num_words
     for name, module in model.named_modules():
-        # AllenNLP's `embedding` has the first attribute, `elmo_word_vectors` the second.
-        namespaces = (getattr(module, each, None) for each in ("_vocab_namespace", "_namespace"))
+        # AllenNLP's `embedding` and `elmo_word_vectors` have this attribute.
+        namespace = getattr(module, "_vocab_namespace", None)
         key = f"{name}.weight"
-        if _WORDS in namespaces and key in state and len(state[key]) == size:
+        if namespace == _WORDS and key in state and len(state[key]) == size:
             state[key] = state[key][: max_words + 2]
     return max_words
 

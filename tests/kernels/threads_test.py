@@ -104,7 +104,7 @@ def test_work_is_not_divided_where_threads_would_change_it(
 def test_each_token_and_each_direction_is_computed_once(words: list[str], num_threads: int) -> None:
     torch.set_num_threads(num_threads)
     model = make_bilm(make_options(), state="reset", cached_tokens=0)
-    model.has_weights = True
+    model.is_random = False
     embed, read = bilm.CharCnn.forward, bilm.LstmStack.forward
     tokens: list[tuple[int, ...]] = []
     stacks: list[torch.nn.Module] = []
