@@ -1,49 +1,79 @@
 import argparse
+import copy
 import inspect
+import json
+from pathlib import Path
 from typing import Any
 
-from allennlp.commands import evaluate as allennlp_command
+from allennlp.common import Params
+from allennlp.common.util import prepare_environment
 from allennlp.data import DataLoader
 from allennlp.evaluation import Evaluator
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp import replaced
 from elmo_tasks.in_allennlp.check_arguments import as_object, named_errors
 from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.evaluator import check_loss
 
 
 def evaluate(args: argparse.Namespace) -> dict[str, Any]:
-    """Runs `elmo-tasks evaluate`, and returns the metrics of all files."""
-    for option in ("output", "predictions_output_file"):
-        names = getattr(args, option)
-        if names is not None and names.count(",") != args.input_file.count(","):
-            raise ConfigurationError(
-                f"--{option.replace('_', '-')} {names}: expected a file for each file of data, "
-                f"separated by commas: {args.input_file}"
-            )
-
-    def load_archive(path: str, cuda_device: int, overrides: str, **_: Any) -> Any:
-        archive = open_archive(path, cuda_device, overrides)
-        config = archive.config.params
-        # The evaluator that writes answers, unless the config has another one.
+    """
+    Runs `elmo-tasks evaluate`, and returns the metrics of all files. The metrics of several files
+    have the name of the file in front.
+    """
+    paths = _data_paths(args.input_file)
+    outputs = _outputs(args, "output", len(paths))
+    predictions = _outputs(args, "predictions_output_file", len(paths))
+    with configs_by_name(), named_errors():
+        archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
+        config = archive.config.as_dict(quiet=True)
+        prepare_environment(archive.config.duplicate())
         evaluation = as_object(Evaluator, config.get("evaluation") or {}, "evaluation")
-        config["evaluation"] = {"type": "elmo", **evaluation}
-        config["validation_data_loader"] = evaluation_loader(config, args.batch_size)
-        return archive
-
-    with configs_by_name(), named_errors(), replaced(allennlp_command, load_archive=load_archive):
-        metrics = allennlp_command.evaluate_from_archive(
-            archive_file=args.archive_file,
-            input_file=args.input_file,
-            metrics_output_file=args.output,
-            predictions_output_file=args.predictions_output_file,
-            cmd_overrides=args.overrides,
-            cuda_device=args.cuda_device,
+        evaluator = Evaluator.from_params(
+            # The evaluator that writes answers, unless the config has another one.
+            Params({"type": "elmo", **evaluation, "cuda_device": args.cuda_device})
         )
+        loader = evaluation_loader(config, args.batch_size)
+        metrics: dict[str, Any] = {}
+        for index, path in enumerate(paths):
+            data = DataLoader.from_params(
+                Params(copy.deepcopy(loader)),
+                reader=archive.validation_dataset_reader,
+                data_path=path,
+            )
+            data.index_with(archive.model.vocab)
+            found = evaluator(
+                archive.model.eval(),
+                data,
+                metrics_output_file=outputs[index],
+                predictions_output_file=predictions[index],
+            )
+            start = f"{Path(path).stem if isinstance(path, str) else index}_"
+            metrics |= {f"{start if paths[1:] else ''}{name}": found[name] for name in found}
     check_loss(metrics)
     return metrics
+
+
+def _data_paths(names: str) -> list[Any]:
+    """Returns the files that are separated by commas, or texts in JSON, which readers may take."""
+    try:
+        return json.loads(f"[{names}]")
+    except json.JSONDecodeError:
+        return names.split(",")
+
+
+def _outputs(args: argparse.Namespace, option: str, num_paths: int) -> list[str | None]:
+    """Returns the output of an option for each file of data."""
+    names = getattr(args, option)
+    if names is None:
+        return [None] * num_paths
+    if len(names.split(",")) != num_paths:
+        raise ConfigurationError(
+            f"--{option.replace('_', '-')} {names}: expected a file for each file of data, "
+            f"separated by commas: {args.input_file}"
+        )
+    return names.split(",")
 
 
 def evaluation_loader(config: dict[str, Any], batch_size: int | None) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any
 
@@ -39,7 +39,7 @@ class ElmoEvaluator(SimpleEvaluator):
         others: Any = (batch_weight_key, None, None if writes_answers else predictions_output_file)
         # A loader may shuffle its own list of the instances.
         instances = list(data_loader.iter_instances()) if writes_answers else []
-        metrics = super().__call__(model, data_loader, *others)
+        metrics = super().__call__(model, _Counted(data_loader), *others)
         check_loss(metrics)
         if metrics_output_file is not None:
             dump_metrics(str(metrics_output_file), metrics, log=True)
@@ -52,6 +52,37 @@ class ElmoEvaluator(SimpleEvaluator):
         # The second pass has added the labelled instances to the model's metrics again.
         model.get_metrics(reset=True)
         return metrics
+
+
+class _Counted:
+    """A data loader whose iterators have a length, so that AllenNLP's bar has a total."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def __iter__(self) -> "_Batches":
+        return _Batches(self._loader)
+
+
+class _Batches:
+    """The batches of a data loader, as an iterator with their number as its length."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._loader = loader
+        self._batches = iter(loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._batches)
+
+    def __len__(self) -> int:
+        """Raises `TypeError`, which tqdm expects, if the loader does not know its length."""
+        return len(self._loader)
 
 
 def check_loss(metrics: Mapping[str, Any]) -> None:

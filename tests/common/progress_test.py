@@ -71,6 +71,7 @@ def test_an_epoch_leaves_one_row_on_a_terminal_of_80_columns(seen: Seen) -> None
         ("train", "loading instances"),
         ("train", r"] accuracy: "),
         ("evaluate", "] accuracy: "),
+        ("evaluate", "/200 ["),
         ("predict", "] answers"),
     ],
 )
