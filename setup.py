@@ -200,14 +200,14 @@ if __name__ == "__main__":
             "console_scripts": ["elmo-tasks = elmo_tasks.__main__:main"],
             # spaCy finds its components and architectures by these.
             "spacy_factories": [
-                "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
-                "elmo_coref = elmo_tasks.spacy.components:CoreferenceComponent",
-                "elmo_ner = elmo_tasks.spacy.components:EntityComponent",
-                "elmo_sentiment = elmo_tasks.spacy.components:SentimentComponent",
-                "elmo_srl = elmo_tasks.spacy.components:RolesComponent",
-                "elmo_tagger = elmo_tasks.spacy.components:TaggerComponent",
-                "elmo_textcat = elmo_tasks.spacy.components:TextcatComponent",
+                "elmo = elmo_tasks.spacy.factories:elmo",
+                "elmo_coref = elmo_tasks.spacy.factories:elmo_coref",
+                "elmo_ner = elmo_tasks.spacy.factories:elmo_ner",
+                "elmo_sentiment = elmo_tasks.spacy.factories:elmo_sentiment",
+                "elmo_srl = elmo_tasks.spacy.factories:elmo_srl",
+                "elmo_tagger = elmo_tasks.spacy.factories:elmo_tagger",
+                "elmo_textcat = elmo_tasks.spacy.factories:elmo_textcat",
             ],
-            "spacy_architectures": ["elmo_tasks.Tok2Vec.v1 = elmo_tasks.spacy.tok2vec:tok2vec"],
+            "spacy_architectures": ["elmo_tasks.Tok2Vec.v1 = elmo_tasks.spacy.factories:tok2vec"],
         },
     )

@@ -109,9 +109,10 @@ def add_bilm(parser: argparse.ArgumentParser) -> None:
     add(
         "--bilm",
         metavar="NAME|FOLDER|ARCHIVE",
-        help=f"a known biLM ({NAMED_BILMS}), a folder with options.json and weights.hdf5, a zip file "
-        "of them as in the NLPL repository, a repository of these files on the Hugging Face hub "
-        "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
+        help=f"a known biLM ({NAMED_BILMS}), a folder with options.json and weights.hdf5, a zip "
+        "file of them as in the NLPL repository, a repository of these files on the Hugging Face "
+        "hub (owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or "
+        "folder",
     )
     add("--options", metavar="FILE", help="the options.json of a biLM")
     add("--weights", metavar="FILE", help="the weights.hdf5 of a biLM")

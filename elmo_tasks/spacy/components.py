@@ -2,7 +2,6 @@
 
 from itertools import groupby
 
-from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from elmo_tasks.spacy.pipes import DocSentence, ModelPipe, of_docs
@@ -12,7 +11,6 @@ Doc.set_extension("elmo_srl", default=None, force=True)
 Doc.set_extension("elmo_coref", default=None, force=True)
 
 
-@Language.factory("elmo_ner", assigns=["doc.ents", "token.ent_iob", "token.ent_type"])
 class EntityComponent(ModelPipe):
     """
     Replaces `doc.ents` with the entities that a trained tagger finds in each sentence.
@@ -36,7 +34,6 @@ class EntityComponent(ModelPipe):
             doc.set_ents(spans)
 
 
-@Language.factory("elmo_srl", assigns=["doc._.elmo_srl"])
 class RolesComponent(ModelPipe):
     """
     Sets `doc._.elmo_srl` to a list of dictionaries, one for each predicate of the doc: `predicate`
@@ -69,7 +66,6 @@ class RolesComponent(ModelPipe):
             ]
 
 
-@Language.factory("elmo_coref", assigns=["doc._.elmo_coref"])
 class CoreferenceComponent(ModelPipe):
     """
     Sets `doc._.elmo_coref` to the clusters of mentions that refer to the same thing. A cluster is a
@@ -97,7 +93,6 @@ class CoreferenceComponent(ModelPipe):
             ]
 
 
-@Language.factory("elmo_tagger", assigns=["token.tag"])
 class TaggerComponent(ModelPipe):
     """
     Sets `token.tag_` of each token to the tag that your own model predicts.
@@ -113,7 +108,6 @@ class TaggerComponent(ModelPipe):
                 docs[doc_index][token_index].tag_ = tag
 
 
-@Language.factory("elmo_sentiment", assigns=["doc.cats"])
 class SentimentComponent(ModelPipe):
     """
     Adds to `doc.cats` the probability of each class of a trained classifier. The doc counts as one
@@ -131,7 +125,6 @@ class SentimentComponent(ModelPipe):
             docs[index].cats.update(answer["probabilities"])
 
 
-@Language.factory("elmo_textcat", assigns=["doc.cats"])
 class TextcatComponent(SentimentComponent):
     """
     Adds to `doc.cats` the probability of each label of your own model.

@@ -17,11 +17,6 @@ _Text = Union[Doc, Span, Token]
 Doc.set_extension("elmo", default=None, force=True)
 
 
-@Language.factory(
-    "elmo",
-    assigns=["doc._.elmo"],
-    default_config={"bilm": DEFAULT_BILM, "place": None, "layers": "all", "device": "cpu"},
-)
 class ElmoComponent(BatchedPipe):
     """
     Sets `doc._.elmo`, an array of shape (tokens, width of ELMo_k) in float32. The vectors and

@@ -1,7 +1,6 @@
 from collections.abc import Callable
 
 import torch
-from spacy import registry
 from spacy.tokens import Doc
 from thinc.api import (
     Dropout,
@@ -22,7 +21,6 @@ from elmo_tasks.spacy.elmo import encoder_from_bytes, encoder_to_bytes
 from elmo_tasks.spacy.pipes import of_docs, threads_of_this_process
 
 
-@registry.architectures("elmo_tasks.Tok2Vec.v1")
 def tok2vec(
     width: int,
     bilm: str = DEFAULT_BILM,

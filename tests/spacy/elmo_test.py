@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.locate import DEFAULT_BILM
 from elmo_tasks.spacy import use_elmo
 from tests.helpers.reference_bilm import FIXTURE
 
@@ -183,3 +184,7 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
         _ = doc[0].vector
     with pytest.raises(ValueError, match="2 tokens and no ELMo vectors"):
         _ = make_doc()[1:3].as_doc().vector
+
+
+def test_the_component_has_the_default_of_all() -> None:
+    assert Language.get_factory_meta("elmo").default_config["bilm"] == DEFAULT_BILM
