@@ -119,8 +119,8 @@ def first_config(
         f"{path} and, for all tasks, in docs/choices.md.",
     ]
     lines = "".join(f"// {printable(line)}\n" for line in head)
-    fields = "\n\n".join(blocks)
-    return f"{lines}(import 'elmo_tasks/{library}.libsonnet') {{\n{fields}\n}}\n"
+    body = "\n\n".join(blocks)
+    return f"{lines}(import 'elmo_tasks/{library}.libsonnet') {{\n{body}\n}}\n"
 
 
 def _field(line: str, is_set: bool) -> str:
