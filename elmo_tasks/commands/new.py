@@ -27,11 +27,12 @@ from typing import Any
 
 from elmo_tasks.commands.options import add_shared
 from elmo_tasks.common.errors import require_allennlp
-from elmo_tasks.common.package_data import import_jsonnet
+from elmo_tasks.common.package_data import config_names, import_jsonnet
 from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
 
-TASKS = ("bilm", "classify", "coref", "ner", "snli", "squad", "srl", "sst", "tag")
+# The folders of configs: film reviews are texts of one's own, and a probe is no training.
+TASKS = tuple(name for name in config_names() if name not in ("imdb", "probe"))
 
 # The tasks that look at the user's data.
 OWN_TASKS = ("classify", "tag")

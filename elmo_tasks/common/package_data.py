@@ -30,6 +30,11 @@ def config_folder() -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / "training_configs"
 
 
+def config_names() -> list[str]:
+    """Returns the names of the folders with configs, such as those of tasks."""
+    return sorted({path.parent.name for path in config_folder().glob("*/*.jsonnet")})
+
+
 # The biLMs that have a name, each with its options; those that are fetched with their `weights`.
 BILMS = json.loads((config_folder() / "lib" / "bilms.json").read_text(encoding="utf-8"))
 

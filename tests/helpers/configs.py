@@ -2,6 +2,7 @@
 
 import functools
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,28 @@ BILMS = f"(import '{CONFIGS}/lib/bilms.libsonnet')"
 TINY = f"(import '{ROOT}/fixtures/tiny.libsonnet')"
 FIXTURE_BILM = f"{TINY}.bilm"
 
-# The configs of the repository by their folders. Tests take this list rather than a glob, so that
-# a config which a user saves beside the shipped ones is not tested.
-VARIANTS = ("baseline", "both", "input", "lambda_1", "last_only", "output", "paper")
-SHIPPED = {
-    "bilm": ("base", "continue", "mini", "original", "small"),
-    "classify": ("baseline", "both", "input", "output"),
-    "coref": VARIANTS,
-    "imdb": ("baseline", "elmo"),
-    "ner": (*VARIANTS, "paper_baseline"),
-    "probe": ("pos", "senses"),
-    "snli": (*VARIANTS, "paper_baseline"),
-    "squad": (*VARIANTS, "lambda_0001", "paper_baseline"),
-    "srl": VARIANTS,
-    "sst": (*VARIANTS, "paper_baseline"),
-    "tag": ("baseline", "both", "input", "output"),
-}
+
+def _tracked() -> list[Path]:
+    """
+    Returns the configs that git has: one that a user saves beside the shipped ones is not tested.
+    Without git, there are those of a release.
+    """
+    listed = subprocess.run(
+        ["git", "ls-files", "training_configs/*/*.jsonnet"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    return sorted(map(Path, listed.stdout.split())) or sorted(CONFIGS.glob("*/*.jsonnet"))
+
+
+# The names of the configs by their folders.
+SHIPPED: dict[str, list[str]] = {}
+for _path in _tracked():
+    SHIPPED.setdefault(_path.parent.name, []).append(_path.stem)
+
+# The folders of tasks: all but those of biLMs, of probes, and of examples of `classify`.
+TASKS = [name for name in SHIPPED if name not in ("bilm", "imdb", "probe")]
 
 
 def shipped(*folders: str) -> list[tuple[str, str]]:

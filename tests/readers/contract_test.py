@@ -14,10 +14,9 @@ from allennlp.data.dataset_readers import WorkerInfo
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.fraction import FractionReader
-from tests.helpers.configs import SHIPPED, tiny
+from tests.helpers.configs import TASKS, tiny
 
 # IMDB has the reader of `classify`; the others are no tasks.
-TASKS = [name for name in SHIPPED if name not in ("bilm", "imdb", "probe")]
 every_task = pytest.mark.parametrize("task", TASKS)
 
 
