@@ -1,3 +1,5 @@
+import atexit
+import gc
 import os
 import tarfile
 from collections.abc import Iterator
@@ -11,13 +13,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepares a process that runs tests; the one that hands them to others imports nothing."""
     if config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
         return
+    # What is imported and collected stays until the end. It is looked through neither now nor by
+    # each collection of garbage in a test, which takes a second, nor in a fork, which copies it.
+    gc.disable()
     import hypothesis
     import torch
 
-    from tests.helpers.jsonnet_once import evaluate_once
+    from tests.helpers.fast_jsonnet import evaluate_fast
 
     # AllenNLP takes the functions of jsonnet when it is imported.
-    evaluate_once()
+    evaluate_fast()
     import elmo_tasks.plugin  # noqa: F401  registers every name
 
     # There are as many processes that run tests as there are cores. Commands keep this number.
@@ -27,6 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = hypothesis.settings
     settings.register_profile("elmo_tasks", deadline=None, derandomize=True, max_examples=25)
     settings.load_profile("elmo_tasks")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    atexit.register(gc.unfreeze)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
