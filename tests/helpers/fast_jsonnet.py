@@ -5,8 +5,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import _gojsonnet
 import _jsonnet
+
+try:
+    import _gojsonnet
+except ImportError:
+    # An environment that was made before, or a Python without a wheel: all is slower.
+    _gojsonnet = _jsonnet
 
 evaluate_in_cpp, evaluate_in_go = _jsonnet.evaluate_snippet, _gojsonnet.evaluate_snippet
 
