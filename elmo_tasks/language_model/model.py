@@ -20,6 +20,7 @@ from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
 from elmo_tasks.language_model.prediction import Prediction, predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
+from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.language_model.unknown_tokens import UnknownTokens
 
 
@@ -220,3 +221,18 @@ def _words(vocab: Vocabulary) -> list[str]:
     assert unknown == vocab._oov_token
     # AllenNLP reads the word `@@NEWLINE@@` of a vocabulary's file as a line end.
     return [UNKNOWN_WORD, *(word.replace("\n", "@@NEWLINE@@") for word in words)]
+
+
+def softmax_of(model: ElmoLanguageModel) -> Softmax:
+    """Returns the softmax of a trained model, for scoring."""
+    # Word 0 is padding, for which the softmax has no class. AllenNLP reads the word `@@NEWLINE@@`
+    # of a vocabulary's file as a line end, which no word of a text can be.
+    words = model.vocab.get_index_to_token_vocabulary("tokens")
+    return Softmax(
+        [
+            words[index].replace("\n", "@@NEWLINE@@")
+            for index in range(1, model.softmax.num_classes + 1)
+        ],
+        model.softmax.weight.detach(),
+        model.softmax.bias.detach().squeeze(1),
+    )

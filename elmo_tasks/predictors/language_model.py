@@ -4,10 +4,9 @@ from allennlp.common.util import JsonDict
 from allennlp.data import Instance, Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.language_model.model import ElmoLanguageModel, softmax_of
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
-from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
@@ -53,21 +52,6 @@ class LanguageModelPredictor(TextPredictor):
 
     def _answers(self, sentences: list[list[str]]) -> list[JsonDict]:
         return list(map(_answer, self._language_model.score(sentences)))
-
-
-def softmax_of(model: ElmoLanguageModel) -> Softmax:
-    """Returns the softmax of a trained model, for scoring."""
-    # Word 0 is padding, for which the softmax has no class. AllenNLP reads the word `@@NEWLINE@@`
-    # of a vocabulary's file as a line end, which no word of a text can be.
-    words = model.vocab.get_index_to_token_vocabulary("tokens")
-    return Softmax(
-        [
-            words[index].replace("\n", "@@NEWLINE@@")
-            for index in range(1, model.softmax.num_classes + 1)
-        ],
-        model.softmax.weight.detach(),
-        model.softmax.bias.detach().squeeze(1),
-    )
 
 
 def _answer(score: Score) -> JsonDict:

@@ -21,9 +21,8 @@ from elmo_tasks.common.outputs import is_model_file
 from elmo_tasks.elmo.from_config import parents_of_bilms
 from elmo_tasks.elmo.locate import is_name, locate_bilm
 from elmo_tasks.elmo.opening import find_bilms
-from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.language_model.model import ElmoLanguageModel, softmax_of
 from elmo_tasks.language_model.softmax import write_softmax
-from elmo_tasks.predictors.language_model import softmax_of
 
 # The number of words in the softmax of a published language model.
 _MAX_WORDS = 50_000

@@ -16,11 +16,10 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import Elmo, ElmoEncoder
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.loaders import SentenceLoader, WindowLoader
-from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.language_model.model import ElmoLanguageModel, softmax_of
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.vector_start import FileVectors, VectorFit
 from elmo_tasks.modules.text_embedder import ElmoBiLmEmbedder
-from elmo_tasks.predictors.language_model import softmax_of
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers.reference_bilm import make_options

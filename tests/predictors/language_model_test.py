@@ -3,8 +3,9 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm.state import CarryState
+from elmo_tasks.language_model.model import softmax_of
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
-from elmo_tasks.predictors.language_model import LanguageModelPredictor, softmax_of
+from elmo_tasks.predictors.language_model import LanguageModelPredictor
 from tests.helpers.archives import SENTENCES, language_model
 
 # The last word is not in the vocabulary.
