@@ -27,7 +27,7 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.harness import Kept, parser, report
 from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.metrics.squad import exact_match, f1
+from elmo_tasks.models.metrics.squad import exact_match, f1
 from elmo_tasks.predictors.load import load
 from elmo_tasks.predictors.squad import SquadPredictor
 from elmo_tasks.readers.squad_file import Question, parse_squad

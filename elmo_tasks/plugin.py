@@ -23,8 +23,8 @@ from elmo_tasks.in_allennlp import compat  # noqa: E402, F401
 # The modules that register names, by their folders.
 REGISTERING = {
     "language_model": "callback counted_vocabulary loaders model vector_start",
-    "metrics": "coref spans squad",
     "models": "bcn bidaf coref_resolver crf_tagger esim softmax_tagger srl_tagger text_classifier",
+    "models.metrics": "coref spans squad",
     "modules": "alternating_lstm character_cnn layers packed_encoder text_embedder word_vectors",
     "predictors": "coref evaluator label_predictor language_model squad srl tag",
     "readers": "classify coref fraction indexers sentences snli squad srl sst tag tokenizers",

@@ -10,7 +10,7 @@ from allennlp.nn.util import get_text_field_mask, min_value_of_dtype
 from torch.nn.functional import cross_entropy, pad
 
 from elmo_tasks.common.errors import check_positive
-from elmo_tasks.metrics.squad import SquadMetric
+from elmo_tasks.models.metrics.squad import SquadMetric
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
 from elmo_tasks.modules.layers import Linear, check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder

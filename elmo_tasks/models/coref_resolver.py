@@ -8,7 +8,7 @@ from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.metrics.coref import CorefMetric
+from elmo_tasks.models.metrics.coref import CorefMetric
 from elmo_tasks.modules.antecedent_choice import (
     CorefMention,
     choose_antecedents,

@@ -8,8 +8,8 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from allennlp.nn import InitializerApplicator
 
 from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError
-from elmo_tasks.metrics.spans import SpanF1
 from elmo_tasks.models.bases import Tagger
+from elmo_tasks.models.metrics.spans import SpanF1
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.layers import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder

@@ -7,8 +7,8 @@ from allennlp.modules import Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import sequence_cross_entropy_with_logits
 
-from elmo_tasks.metrics.spans import SrlMetric
 from elmo_tasks.models.bases import Tagger
+from elmo_tasks.models.metrics.spans import SrlMetric
 from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.modules.layers import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder

@@ -6,7 +6,7 @@ import pytest
 from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
-from elmo_tasks.metrics.squad import f1
+from elmo_tasks.models.metrics.squad import f1
 from tests.helpers.archives import classifier, make_archive
 from tests.helpers.command_line import allennlp, printed_numbers, refusal
 from tests.helpers.configs import tiny

@@ -5,8 +5,8 @@ from allennlp.data import Instance
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.models.bidaf import Bidaf, best_spans
+from elmo_tasks.models.metrics.squad import SquadMetric
 from tests.helpers.numpy_layers import sigmoid, softmax
 from tests.helpers.task_models import Built, Task
 

@@ -19,9 +19,9 @@ from allennlp.training.metrics import (
     SpanBasedF1Measure,
 )
 
-from elmo_tasks.metrics.coref import CorefMetric
-from elmo_tasks.metrics.spans import SpanF1, SrlMetric
-from elmo_tasks.metrics.squad import SquadMetric
+from elmo_tasks.models.metrics.coref import CorefMetric
+from elmo_tasks.models.metrics.spans import SpanF1, SrlMetric
+from elmo_tasks.models.metrics.squad import SquadMetric
 from elmo_tasks.training.recovery import (
     get_metric_states,
     get_random_state,

@@ -13,9 +13,9 @@ from tqdm import tqdm
 
 from elmo_tasks.analysis.errors.case import Case, Claim, Counts
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.metrics.coref import coref_counts
-from elmo_tasks.metrics.spans import Argument, arguments
-from elmo_tasks.metrics.squad import exact_match, f1
+from elmo_tasks.models.metrics.coref import coref_counts
+from elmo_tasks.models.metrics.spans import Argument, arguments
+from elmo_tasks.models.metrics.squad import exact_match, f1
 from elmo_tasks.readers.coref import gold_clusters
 from elmo_tasks.readers.coref_json import Span
 from elmo_tasks.readers.entities import read_entities

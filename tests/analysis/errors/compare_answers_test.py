@@ -10,8 +10,8 @@ from allennlp.data import Token
 from elmo_tasks.analysis.errors.case import score_of, scores_of
 from elmo_tasks.analysis.errors.compare_answers import COMPARISONS
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.metrics.coref import CorefMetric
-from elmo_tasks.metrics.spans import SrlMetric
+from elmo_tasks.models.metrics.coref import CorefMetric
+from elmo_tasks.models.metrics.spans import SrlMetric
 from elmo_tasks.readers.coref import CorefReader
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.srl import SrlReader

@@ -1,7 +1,7 @@
 import pytest
 from allennlp.training.metrics import Metric
 
-from elmo_tasks.metrics.squad import SquadMetric
+from elmo_tasks.models.metrics.squad import SquadMetric
 
 # A prediction, the answers, and exact match and F1 by the rules of the official script.
 CASES: list[tuple[str, list[str], float, float]] = [

@@ -9,7 +9,7 @@ from allennlp.training.metrics import Metric, SpanBasedF1Measure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.metrics.spans import Span, SpanF1, SrlMetric
+from elmo_tasks.models.metrics.spans import Span, SpanF1, SrlMetric
 from elmo_tasks.readers.entities import read_entities
 
 
@@ -169,7 +169,7 @@ def test_counts_of_all_processes_are_summed_up(monkeypatch: pytest.MonkeyPatch) 
     def gather(every: list[Counter[str]], counts: Counter[str]) -> None:
         every[:] = [counts, next(theirs)]
 
-    monkeypatch.setattr("elmo_tasks.metrics.spans.is_distributed", lambda: True)
+    monkeypatch.setattr("elmo_tasks.models.metrics.spans.is_distributed", lambda: True)
     monkeypatch.setattr("torch.distributed.get_world_size", lambda: 2)
     monkeypatch.setattr("torch.distributed.all_gather_object", gather)
 
@@ -200,7 +200,7 @@ def test_spans_of_all_processes_are_scored_as_those_of_one(monkeypatch: pytest.M
         every[:] = [counts, Counter(next(theirs))]
 
     with monkeypatch.context() as patch:
-        patch.setattr("elmo_tasks.metrics.spans.is_distributed", lambda: True)
+        patch.setattr("elmo_tasks.models.metrics.spans.is_distributed", lambda: True)
         patch.setattr("torch.distributed.get_world_size", lambda: 2)
         patch.setattr("torch.distributed.all_gather_object", gather)
         scores = mine.get_metric(reset=True)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from allennlp.training.metrics import Metric
 
-from elmo_tasks.metrics.coref import CorefMetric
+from elmo_tasks.models.metrics.coref import CorefMetric
 
 
 def scores(
