@@ -20,11 +20,11 @@ import torch
 from allennlp.common.util import lazy_groups_of
 
 from benchmarks.harness import Time, alternate, parser, report, sentences_of
+from elmo_tasks.archives.onnx_file import write_onnx
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.locate import locate_bilm
-from elmo_tasks.publish.onnx_file import write_onnx
 
 ONNX = "onnxruntime"
 

@@ -111,7 +111,7 @@ def test_the_pythons_of_the_pages_are_those_of_the_makefile_and_of_setup() -> No
     assert f"runs on Python {lowest} to {tried[-1]}" in install and tried[0] == lowest
 
 
-# tests/publish/onnx_file_test.py runs the block that needs onnxruntime.
+# tests/archives/onnx_file_test.py runs the block that needs onnxruntime.
 PYTHON = [
     block
     for block in of_language("python")

@@ -48,12 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.archives.elmo_of_model import load_bilm
+    from elmo_tasks.archives.onnx_file import ONNX_FILE, write_onnx
     from elmo_tasks.bilm.files.options import num_parameters
     from elmo_tasks.common.file_names import MIX_FILE, OPTIONS_FILE, VOCABULARY_FILE, WEIGHTS_FILE
     from elmo_tasks.common.outputs import check_outputs
     from elmo_tasks.elmo.mix import ElmoMix
     from elmo_tasks.elmo.opening import open_elmo
-    from elmo_tasks.publish.onnx_file import ONNX_FILE, write_onnx
 
     # A mix or a vocabulary that is there would be taken for those of the biLM.
     of_bilm = (OPTIONS_FILE, WEIGHTS_FILE, MIX_FILE, VOCABULARY_FILE)

@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from elmo_tasks.archives.publish import publish
     from elmo_tasks.common.outputs import check_outputs
-    from elmo_tasks.publish.publish import publish
 
     check_outputs((), [packaged(args.archive_file)], folders=[args.folder])
     published = publish(args.archive_file, args.folder, args.bilm, args.max_words, args.force)

@@ -9,8 +9,8 @@ from allennlp.predictors import Predictor
 from spacy.language import Language
 
 import elmo_tasks.spacy  # noqa: F401  registers the components
+from elmo_tasks.archives.publish import publish
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.publish.publish import publish
 from tests.helpers.archives import ROOT, make_archive, task_model
 from tests.helpers.configs import tiny
 

@@ -1,10 +1,10 @@
 import os
 
+from elmo_tasks.archives.onnx_bilm import OnnxGraph, add_bilm
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo.mix import ElmoMix
-from elmo_tasks.publish.onnx_bilm import OnnxGraph, add_bilm
 
 # The name of the file, in a folder that the user chooses.
 ONNX_FILE = "bilm.onnx"

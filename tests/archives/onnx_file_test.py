@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks import ElmoEncoder
+from elmo_tasks.archives.onnx_file import ONNX_FILE, write_onnx
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.publish.onnx_file import ONNX_FILE, write_onnx
 from scripts.try_docs import blocks, lines
 from tests.helpers.archives import FIXTURE, set_mixes, sst
 from tests.helpers.bilm_examples import SHAPES, WORDS, ids_of, sentences

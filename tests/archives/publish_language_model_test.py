@@ -4,10 +4,10 @@ import pytest
 from allennlp.models import load_archive
 
 from elmo_tasks import ElmoEncoder, LanguageModel
+from elmo_tasks.archives.publish import publish
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.loaders import SentenceLoader
 from elmo_tasks.language_model.model import softmax_of
-from elmo_tasks.publish.publish import publish
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers.archives import SENTENCES, language_model
 from tests.helpers.command_line import allennlp

@@ -16,13 +16,13 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.archives.elmo_of_model import load_model
 from elmo_tasks.archives.known_models import KNOWN_MODELS, model_path
 from elmo_tasks.archives.open_archive import open_archive
+from elmo_tasks.archives.publish import _write_vocabulary, publish
 from elmo_tasks.archives.published_weights import read_published, write_published
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.file_names import PUBLISHED_WEIGHTS
 from elmo_tasks.common.hashed_file import write_hashed
 from elmo_tasks.elmo.locate import KNOWN_BILMS
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
-from elmo_tasks.publish.publish import _write_vocabulary, publish
 from tests.helpers import archives
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, our_command
