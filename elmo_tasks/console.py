@@ -107,7 +107,7 @@ def make_parser(name: str) -> argparse.ArgumentParser:
 
 def _make_quiet() -> None:
     """Limits AllenNLP's messages on the console."""
-    importlib.import_module("elmo_tasks.in_allennlp.quiet").make_quiet()
+    importlib.import_module("elmo_tasks.commands.in_allennlp.quiet").make_quiet()
 
 
 class _PluginFinder:

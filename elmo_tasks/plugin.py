@@ -1,6 +1,6 @@
 """
 Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name,
-and repairs AllenNLP (`in_allennlp/compat.py`). Otherwise only one thing changes for AllenNLP: the
+and repairs AllenNLP (`compat.py`). Otherwise only one thing changes for AllenNLP: the
 vocabulary of a distributed training (`SavedVocabulary` in `compat.py`).
 
 AllenNLP's commands import the plugin through `elmo_tasks`. A script that imports elmo_tasks before
@@ -16,9 +16,9 @@ require_allennlp()
 
 from allennlp.commands.subcommand import Subcommand  # noqa: E402
 
+from elmo_tasks import compat  # noqa: E402, F401
 from elmo_tasks.archives.elmo_of_model import elmo_of_model as elmo_of_model  # noqa: E402
 from elmo_tasks.commands.command import IN_ALLENNLP, add_command, load  # noqa: E402
-from elmo_tasks.in_allennlp import compat  # noqa: E402, F401
 
 # The modules that register names, by their folders.
 REGISTERING = {

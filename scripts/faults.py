@@ -33,7 +33,7 @@ from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401
 from elmo_tasks.analysis.tables import table
-from elmo_tasks.in_allennlp.train_command import train_model
+from elmo_tasks.commands.in_allennlp.train_command import train_model
 from scripts.fault_damage import damage_table
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -129,7 +129,7 @@ def scikit_learn_pipeline() -> None:
 
 
 def configs_by_name() -> None:
-    from elmo_tasks.in_allennlp.config_names import read_config
+    from elmo_tasks.training.config_names import read_config
 
     assert read_config("elmo_tasks:sst/both")["train_data_path"] == "data/sst/train.txt"
 

@@ -21,8 +21,8 @@ from allennlp.commands.train import TrainModel, train_model
 from allennlp.common import Params
 from allennlp.common.registrable import Registrable
 
-from elmo_tasks.in_allennlp.config_names import read_config
 from elmo_tasks.language_model.callback import LIBSONNET
+from elmo_tasks.training.config_names import read_config
 from scripts.try_docs import PAGES as TRIED
 from scripts.try_docs import Block, blocks, lines, saved_as, shown_from
 from tests.helpers.command_line import allennlp

@@ -24,7 +24,7 @@ ORDER = {
 }
 
 # These modules may import every room.
-TOP = {"__init__", "__main__", "console", "plugin"}
+TOP = {"__init__", "__main__", "compat", "console", "plugin"}
 
 # The one exception to the order: these modules need AllenNLP only sometimes, and then import the
 # plugin, which imports every room, inside a function.

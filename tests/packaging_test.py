@@ -50,7 +50,7 @@ def test_the_installed_plugin_is_found_from_home_and_changes_no_threads(tmp_path
         sys.executable, "-c", IMPORT_PLUGINS, cwd=tmp_path / "work", HOME=str(tmp_path / "home")
     )
 
-    assert result.stdout.splitlines()[-1] == "elmo_tasks.in_allennlp.compat 3", result.stderr
+    assert result.stdout.splitlines()[-1] == "elmo_tasks.compat 3", result.stderr
 
 
 @pytest.fixture(scope="module")

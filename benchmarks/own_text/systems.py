@@ -25,9 +25,9 @@ import elmo_tasks
 from benchmarks.knowledge.classify import MEANS_C, WORDS_C, tokenized
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.own_text.data import Example, held_out, score
+from elmo_tasks.commands.in_allennlp.train_command import train_model
+from elmo_tasks.commands.own_data.inspect_data import schedule
 from elmo_tasks.common.package_data import import_jsonnet
-from elmo_tasks.in_allennlp.train_command import train_model
-from elmo_tasks.own_data.inspect_data import schedule
 from elmo_tasks.readers.entities import read_entities, write_tags
 from elmo_tasks.sklearn import ElmoFeatures
 

@@ -38,7 +38,7 @@ def inputs(args: argparse.Namespace) -> list[Any]:
 def run(args: argparse.Namespace) -> None:
     _check_written(args)
     device_of(args)
-    from elmo_tasks.in_allennlp.evaluate_command import evaluate
+    from elmo_tasks.commands.in_allennlp.evaluate_command import evaluate
 
     metrics = evaluate(args)
     for name, value in metrics.items():

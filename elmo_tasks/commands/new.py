@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
     config, found = args.file, None
     if inputs(args):
         import elmo_tasks.plugin  # noqa: F401  registers every name
-        from elmo_tasks.own_data.inspect_data import inspect_data
+        from elmo_tasks.commands.own_data.inspect_data import inspect_data
 
         with working(f"reading {args.file}"):
             config, found = inspect_data(args)

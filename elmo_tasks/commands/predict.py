@@ -55,6 +55,6 @@ def inputs(args: argparse.Namespace) -> list[Any]:
 def run(args: argparse.Namespace) -> None:
     check_written(args, args.archive_file, args.input_file, *filter(None, [args.passage]))
     device_of(args)
-    from elmo_tasks.in_allennlp.predict_command import predict
+    from elmo_tasks.commands.in_allennlp.predict_command import predict
 
     predict(args)

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.probe.probe import run_config, text_of
-    from elmo_tasks.in_allennlp.config_names import read_config_and_files
+    from elmo_tasks.training.config_names import read_config_and_files
 
     config, files = read_config_and_files(args.config, args.overrides)
     check_written(args, *files)

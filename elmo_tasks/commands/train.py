@@ -54,6 +54,6 @@ def inputs(args: argparse.Namespace) -> list[Any]:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.in_allennlp.train_command import train
+    from elmo_tasks.commands.in_allennlp.train_command import train
 
     train(args)

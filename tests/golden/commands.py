@@ -15,7 +15,7 @@ import pyarrow.dataset
 import pytest
 
 from elmo_tasks.console import main
-from elmo_tasks.in_allennlp.config_names import read_config
+from elmo_tasks.training.config_names import read_config
 from tests.golden.layers import SENTENCES
 from tests.golden.losses import losses_of
 from tests.golden.numbers import summary

@@ -15,7 +15,7 @@ from allennlp.commands import parse_args
 
 from elmo_tasks.commands.command import COMMANDS, IN_ALLENNLP
 from elmo_tasks.console import make_parser
-from elmo_tasks.in_allennlp.config_names import read_config
+from elmo_tasks.training.config_names import read_config
 from scripts.fetch_data import GLOVE, IMDB, SOURCES
 from tests.helpers.configs import ROOT, evaluate
 

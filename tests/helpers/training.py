@@ -7,7 +7,7 @@ from typing import Any
 from allennlp.common import Params
 from allennlp.models import Model
 
-from elmo_tasks.in_allennlp.train_command import train_model
+from elmo_tasks.commands.in_allennlp.train_command import train_model
 from tests.helpers.configs import tiny
 
 

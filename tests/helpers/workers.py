@@ -12,7 +12,7 @@ import torch
 from allennlp.common import Params
 from torch import multiprocessing
 
-from elmo_tasks.in_allennlp.train_command import train_model
+from elmo_tasks.commands.in_allennlp.train_command import train_model
 from tests.helpers.processes import end, start
 
 DISTRIBUTED = """{

@@ -10,8 +10,8 @@ import pytest
 from allennlp.data import Vocabulary
 from hypothesis import HealthCheck, given, settings
 
+from elmo_tasks.commands.own_data.tags import choose_tags
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.own_data.tags import choose_tags
 from elmo_tasks.predictors.answer_columns import AnswerColumns
 from elmo_tasks.predictors.answer_lines import answered
 from elmo_tasks.predictors.answer_tables import form_of

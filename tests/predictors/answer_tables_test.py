@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from elmo_tasks.commands.in_allennlp.predict_command import write_answers
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp.predict_command import write_answers
 from elmo_tasks.predictors.answer_lines import answered
 from elmo_tasks.predictors.answer_tables import form_of
 from elmo_tasks.predictors.text_inputs import read_inputs

@@ -10,8 +10,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from elmo_tasks.own_data.split import part_suffix, read_examples
-from elmo_tasks.own_data.tags import choose_tags
+from elmo_tasks.commands.own_data.split import part_suffix, read_examples
+from elmo_tasks.commands.own_data.tags import choose_tags
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 from elmo_tasks.readers.tag import TagReader
 from elmo_tasks.readers.tag_scheme import TagScheme

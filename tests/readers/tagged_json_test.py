@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.own_data.tags import choose_tags
+from elmo_tasks.commands.own_data.tags import choose_tags
 from elmo_tasks.readers.tagged_json import as_input
 
 TEXT = "Tomas Berg lives in Lindvik ."

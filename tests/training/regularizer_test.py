@@ -8,8 +8,8 @@ from allennlp.data import Vocabulary
 from allennlp.models import Model
 from allennlp.nn.regularizers import L2Regularizer, RegularizerApplicator
 
+from elmo_tasks.commands.in_allennlp.train_command import train_model
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.in_allennlp.train_command import train_model
 from elmo_tasks.training.regularizer import warn_of_unused_regexes
 from tests.helpers.configs import evaluate
 

@@ -12,7 +12,7 @@ from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import listed, nearest_or_all
 from elmo_tasks.elmo.from_config import with_options
-from elmo_tasks.in_allennlp.config_names import configs_by_name, read_config
+from elmo_tasks.training.config_names import configs_by_name, read_config
 
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 

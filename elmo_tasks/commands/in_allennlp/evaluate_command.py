@@ -11,10 +11,10 @@ from allennlp.data import DataLoader
 from allennlp.evaluation import Evaluator
 
 from elmo_tasks.archives.open_archive import open_archive
+from elmo_tasks.commands.in_allennlp.check_arguments import as_object, named_errors
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp.check_arguments import as_object, named_errors
-from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.evaluator import check_loss
+from elmo_tasks.training.config_names import configs_by_name
 
 
 def evaluate(args: argparse.Namespace) -> dict[str, Any]:

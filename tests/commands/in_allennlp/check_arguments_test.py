@@ -11,9 +11,9 @@ from allennlp.common import Params
 from allennlp.training import TrainerCallback
 
 from elmo_tasks.commands.command import message_of
+from elmo_tasks.commands.in_allennlp.check_arguments import check_arguments
+from elmo_tasks.commands.in_allennlp.train_command import train_model
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp.check_arguments import check_arguments
-from elmo_tasks.in_allennlp.train_command import train_model
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.configs import SHIPPED, config, tiny
 

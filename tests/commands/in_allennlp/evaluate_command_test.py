@@ -6,8 +6,8 @@ import pytest
 from allennlp.common import Params
 from allennlp.data import DataLoader, DatasetReader
 
+from elmo_tasks.commands.in_allennlp.evaluate_command import evaluation_loader
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp.evaluate_command import evaluation_loader
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT, SHIPPED, tiny
 

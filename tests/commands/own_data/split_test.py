@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.own_data.split import Example, folds_line, read_examples, split, train_folds
+from elmo_tasks.commands.own_data.split import (
+    Example,
+    folds_line,
+    read_examples,
+    split,
+    train_folds,
+)
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 EXAMPLES = [Example(f"{n}\n", "ab"[n % 3 == 0], str(n % 20)) for n in range(31)]
 
 
@@ -68,7 +74,7 @@ def test_sentences_stay_as_they_are(name: str, tmp_path: Path) -> None:
     assert before == after
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FIXTURE = str(ROOT / "fixtures" / "classify.csv")
 CONFIG = {
     "dataset_reader": {"type": "elmo_classify"},

@@ -22,7 +22,7 @@ from torch import multiprocessing
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from elmo_tasks.common.processes import rank
-from elmo_tasks.in_allennlp import replaced
+from elmo_tasks.common.replaced import replaced
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary, counts_path
 from elmo_tasks.training.several_processes import SharedDataLoader
 

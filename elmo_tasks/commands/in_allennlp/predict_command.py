@@ -12,7 +12,6 @@ from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.in_allennlp.config_names import configs_by_name
 from elmo_tasks.predictors.answer_columns import AnswerColumns
 from elmo_tasks.predictors.answer_lines import (
     Answered,
@@ -25,6 +24,7 @@ from elmo_tasks.predictors.answer_tables import AnswerTable, delimiter_for, form
 from elmo_tasks.predictors.stream import GROUP
 from elmo_tasks.predictors.text_inputs import Inputs, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.training.config_names import configs_by_name
 
 _T = TypeVar("_T")
 

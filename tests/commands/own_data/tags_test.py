@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from elmo_tasks.commands.own_data.tags import about_tags, choose_tags
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.own_data.tags import about_tags, choose_tags
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def tags_of(path: Path, column: str | None = None) -> tuple[str, list[str], bool]:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from elmo_tasks.commands.own_data.columns import choose_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
-from elmo_tasks.own_data.columns import choose_columns
 
 
 def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given: Any) -> Any:

@@ -4,7 +4,7 @@ import pytest
 from allennlp.common import Params
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp.config_names import read_config
+from elmo_tasks.training.config_names import read_config
 from tests.helpers.configs import CONFIGS
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.in_allennlp.quiet import make_quiet
+from elmo_tasks.commands.in_allennlp.quiet import make_quiet
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from allennlp.data import Vocabulary
 from allennlp.data.vocabulary import _read_pretrained_tokens
 from allennlp.modules.token_embedders import Embedding, embedding
 
-from elmo_tasks.in_allennlp.vector_door import vectors_read_by_us
+from elmo_tasks.commands.in_allennlp.vector_door import vectors_read_by_us
 from tests.helpers.configs import ROOT, tiny
 from tests.helpers.training import train
 

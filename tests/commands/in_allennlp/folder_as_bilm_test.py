@@ -17,8 +17,8 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.file_names import KEPT_OPTIONS
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.in_allennlp.config_names import read_config
 from elmo_tasks.predictors.load import load
+from elmo_tasks.training.config_names import read_config
 from tests.helpers.configs import ROOT, TINY
 from tests.helpers.reference_bilm import FIXTURE_FILES
 

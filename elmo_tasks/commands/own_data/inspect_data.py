@@ -8,15 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.outputs import check_outputs
-from elmo_tasks.common.records import read_rows
-from elmo_tasks.common.rows import ANSWER, LeftOut, plain_text
-from elmo_tasks.common.text import listed
-from elmo_tasks.own_data.columns import choose_columns, column_names
-from elmo_tasks.own_data.oddities import odd_labels, odd_texts
-from elmo_tasks.own_data.split import (
+from elmo_tasks.commands.own_data.columns import choose_columns, column_names
+from elmo_tasks.commands.own_data.oddities import odd_labels, odd_texts
+from elmo_tasks.commands.own_data.split import (
     Example,
     Reader,
     part_suffix,
@@ -24,7 +18,13 @@ from elmo_tasks.own_data.split import (
     row_examples,
     split,
 )
-from elmo_tasks.own_data.tags import about_tags, choose_tags
+from elmo_tasks.commands.own_data.tags import about_tags, choose_tags
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import write_whole
+from elmo_tasks.common.outputs import check_outputs
+from elmo_tasks.common.records import read_rows
+from elmo_tasks.common.rows import ANSWER, LeftOut, plain_text
+from elmo_tasks.common.text import listed
 from elmo_tasks.readers.classify import ClassifyReader
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.

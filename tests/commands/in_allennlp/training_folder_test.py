@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from elmo_tasks.in_allennlp.training_folder import check_data, check_folder, remove_training
+from elmo_tasks.commands.in_allennlp.training_folder import (
+    check_data,
+    check_folder,
+    remove_training,
+)
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import tiny
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIG = '{"model": {}, "trainer": {}}'
 
 # What AllenNLP and this package write: a task model, a biLM, folds, several processes, and what a

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from elmo_tasks.common.replaced import replaced
 from elmo_tasks.common.text import printable
-from elmo_tasks.in_allennlp import replaced
 
 
 def make_quiet() -> None:

@@ -11,23 +11,33 @@ from allennlp.common import Params
 from allennlp.common.params import parse_overrides
 from allennlp.models import Model
 
+from elmo_tasks.commands.in_allennlp.check_arguments import check_arguments, named_errors
+from elmo_tasks.commands.in_allennlp.quiet import kept_quiet
+from elmo_tasks.commands.in_allennlp.training_folder import (
+    check_data,
+    check_folder,
+    remove_training,
+)
+from elmo_tasks.commands.in_allennlp.vector_door import vectors_read_by_us
+from elmo_tasks.commands.in_allennlp.write_archive import write_archive
+from elmo_tasks.commands.own_data.split import (
+    folds_line,
+    is_own,
+    metric_of,
+    result_lines,
+    train_folds,
+)
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import lock
 from elmo_tasks.common.outputs import paths_in
+from elmo_tasks.common.replaced import replaced
 from elmo_tasks.elmo.from_config import with_options
-from elmo_tasks.in_allennlp import replaced
-from elmo_tasks.in_allennlp.check_arguments import check_arguments, named_errors
-from elmo_tasks.in_allennlp.config_names import (
+from elmo_tasks.training.config_names import (
     check_fields,
     configs_by_name,
     read_config,
     read_config_and_files,
 )
-from elmo_tasks.in_allennlp.quiet import kept_quiet
-from elmo_tasks.in_allennlp.training_folder import check_data, check_folder, remove_training
-from elmo_tasks.in_allennlp.vector_door import vectors_read_by_us
-from elmo_tasks.in_allennlp.write_archive import write_archive
-from elmo_tasks.own_data.split import folds_line, is_own, metric_of, result_lines, train_folds
 from elmo_tasks.training.regularizer import warn_of_unused_regexes
 from elmo_tasks.training.several_processes import prepare_processes
 from elmo_tasks.training.trainer import ElmoTrainer, logger

@@ -21,9 +21,9 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.outputs import paths_in
 from elmo_tasks.common.package_data import config_path, import_jsonnet
+from elmo_tasks.common.replaced import replaced
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.elmo.from_config import bilm_of_path
-from elmo_tasks.in_allennlp import replaced
 
 # Fields that AllenNLP's `train` reads itself. The other fields are arguments of its `TrainModel`.
 _OF_TRAIN = (

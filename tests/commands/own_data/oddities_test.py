@@ -1,7 +1,7 @@
 from collections import Counter
 
+from elmo_tasks.commands.own_data.oddities import odd_labels, odd_texts
 from elmo_tasks.common.records import Record
-from elmo_tasks.own_data.oddities import odd_labels, odd_texts
 
 
 def test_odd_labels_are_said() -> None:

@@ -9,8 +9,8 @@ from allennlp.data import Vocabulary, vocabulary
 from allennlp.modules.token_embedders import embedding
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.replaced import replaced
 from elmo_tasks.common.vector_files import read_vectors, vector_words
-from elmo_tasks.in_allennlp import replaced
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from allennlp.training.learning_rate_schedulers import (
 )
 from torch.serialization import add_safe_globals, clear_safe_globals, get_safe_globals
 
-from elmo_tasks.in_allennlp.compat import (
+from elmo_tasks.compat import (
     CompatibleMultiProcessDataLoader,
     CompatibleReduceOnPlateau,
 )

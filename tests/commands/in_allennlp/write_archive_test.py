@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from allennlp.models.archival import archive_model
 
-from elmo_tasks.in_allennlp.write_archive import write_archive
+from elmo_tasks.commands.in_allennlp.write_archive import write_archive
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from allennlp.data import DatasetReader, Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.commands.in_allennlp import predict_command
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp import predict_command
 from elmo_tasks.predictors.answer_lines import Answered, answered, text_of_answer
 from elmo_tasks.predictors.label_predictor import SstPredictor
 from elmo_tasks.predictors.load import load

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from elmo_tasks.commands.own_data.split import result_lines
 from elmo_tasks.common.package_data import config_folder
-from elmo_tasks.in_allennlp.config_names import read_config
-from elmo_tasks.own_data.split import result_lines
+from elmo_tasks.training.config_names import read_config
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import FIXTURE_BILM, ROOT, evaluate
 from tests.helpers.training import train

@@ -7,7 +7,7 @@ import pytest
 from allennlp.common import Params
 from allennlp.models import load_archive
 
-from elmo_tasks.in_allennlp.train_command import train_model
+from elmo_tasks.commands.in_allennlp.train_command import train_model
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import tiny
 from tests.helpers.reference_bilm import FIXTURE_FILES
