@@ -1,4 +1,6 @@
-"""The names of classes that Hugging Face's datasets keep in Parquet, where columns have numbers."""
+"""
+The names of classes. Hugging Face's datasets keep them in Parquet's metadata; columns have numbers.
+"""
 
 import json
 from collections.abc import Mapping
@@ -7,8 +9,8 @@ from typing import Any
 
 def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
     """
-    Returns the names of the classes of each column that has numbers for them, or lists of these, by
-    the metadata of a schema of Arrow.
+    Returns the class names of each column that holds class numbers or lists of them, from the
+    metadata of an Arrow schema.
     """
     try:
         about = json.loads((metadata or {}).get(b"huggingface", b"{}"))
@@ -20,7 +22,9 @@ def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
 
 
 def with_names(value: Any, names: list[str]) -> Any:
-    """Returns the name of a number, or those of a list. A number without a name stays."""
+    """
+    Returns the class name of a number, or the names for a list. A number without a name stays.
+    """
     if isinstance(value, list):
         return [with_names(each, names) for each in value]
     is_class = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(names)
@@ -28,7 +32,10 @@ def with_names(value: Any, names: list[str]) -> Any:
 
 
 def _names(feature: Any) -> list[str] | None:
-    """Returns the names in a feature, or in the one of a list's items, which has several forms."""
+    """
+    Returns the class names in a feature. A list's are in its items' feature, which has several
+    forms.
+    """
     if isinstance(feature, list) and len(feature) == 1:
         return _names(feature[0])
     if not isinstance(feature, dict):

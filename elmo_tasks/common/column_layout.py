@@ -16,7 +16,7 @@ _DOCUMENT = re.compile(r"\s*(-DOCSTART-|#(begin|end)\s+document)([\s,;|]|$)")
 
 # A comment, perhaps: `# ` or a hash with a key. A hash with a tab is a word, and so is `#hashtag`.
 _COMMENT = re.compile(r"# |#\s*[\w.:]+\s*=")
-# What no token says, even if it has as many columns.
+# A line that begins so is a comment, even if it has as many columns as a token.
 _KEY = re.compile(r"#\s*([\w.:]+\s+=\s|(id|sent_id|newdoc|newpar|text|global\.columns)(\s|$))")
 
 BLANKS, TAB = " ", "\t"
@@ -36,7 +36,8 @@ class Layout(NamedTuple):
     separator: A tab, or `,`, `;` or `|` as in a table, or ` ` for any blanks and tabs. With `/`, a
         line is a sentence of `word/tag`.
     columns: The names of all columns of the file, in their order.
-    dropped: The indices of the columns that are no values of tokens: an index, a sentence's number.
+    dropped: The indices of the columns that hold no value of a token, such as an index or the
+        number of a sentence.
     counter: The index of the column that counts the tokens of a sentence, if there is one. Tokens
         whose index is no number, such as `3-4` or `5.1`, are left out, and each line with `#` in
         front is a comment.
@@ -64,15 +65,19 @@ class Layout(NamedTuple):
         return values
 
     def rows(self, line: str) -> list[list[str]]:
-        """Returns the values of each token of a line. Only with `/`, a line has several tokens."""
+        """
+        Returns the values of each token of a line. A line has several tokens only if the separator
+        is `/`.
+        """
         if self.separator == IN_LINE:
             return [list(item.rpartition("/")[::2]) for item in line.split()]
         return [self.values(line)]
 
     def is_comment(self, line: str, is_within: bool) -> bool:
         """
-        Returns whether a line is a comment. Within a sentence, behind its first token, there are no
-        comments, unless the tokens have an index. Raises `ValueError` if the line does not tell.
+        Returns whether a line is a comment. After the first token of a sentence, there are no
+        comments before its end, unless the tokens have an index. Raises `ValueError` if the line
+        may be a comment or a token.
         """
         if not line.startswith("#") or is_document(line):
             return False

@@ -64,8 +64,9 @@ def read_head(
     path: str | os.PathLike, columns: Sequence[str] | None = None
 ) -> tuple[Layout, list[list[str]]]:
     """
-    Returns the layout of a file and the values of the tokens of its first lines. There are none if
-    more than a tenth of the lines have other columns than these, or than most lines.
+    Returns the layout of a file and the values of the tokens of its first lines. There are no
+    values if more than a tenth of the tokens have another number of values than the layout has
+    columns.
     """
     lines = [line for _, line in islice(numbered_lines(path), HEAD)]
     layout = layout_of(lines, columns)
@@ -213,7 +214,9 @@ def _numbered_tokens(
 
 
 def _sentences(tokens: Iterator[_Token | None], layout: Layout) -> Iterator[list[_Token]]:
-    """Yields the tokens of each sentence. Another value of the column `sentence` begins one."""
+    """
+    Yields the tokens of each sentence. A new value in the column `sentence` begins a sentence.
+    """
     sentence: list[_Token] = []
     name = None
     for token in chain(tokens, [None]):

@@ -1,4 +1,6 @@
-"""From the bytes of a file to the bytes of its lines in UTF-8; the first bytes tell how."""
+"""
+Turns the bytes of a file into lines in UTF-8. Its first bytes tell the compression and encoding.
+"""
 
 import codecs
 import gzip
@@ -18,7 +20,7 @@ DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 # file has no suffix in the cache. No text in UTF-8 begins with these bytes.
 _OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
-# What files that are no text begin with, what they are, and what to do.
+# The first bytes of files that are not text, what these files are, and what to do.
 _NO_TEXT = (
     (rb"PAR1", "a file of Parquet", "give it the suffix .parquet"),
     (rb"PK\x03\x04", "a zip file or a workbook", "unpack it, or save its table as CSV"),
@@ -77,8 +79,8 @@ def text_lines(raw: BinaryIO, path: str | os.PathLike) -> Iterable[bytes]:
 
 def head_of(raw: BinaryIO) -> str:
     """
-    Returns the beginning of an open file as text, without white space before it. It is empty for
-    what is no text.
+    Returns the beginning of an open file as text, without white space before it. The result is
+    empty if the file is not text.
     """
     head = _unpacked(raw).peek(_HEAD)[:_HEAD]
     if any(re.match(begin, head) for begin, *_ in _NO_TEXT):

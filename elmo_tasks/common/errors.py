@@ -43,8 +43,8 @@ def require_allennlp() -> None:
 
 def require_package(module: str) -> None:
     """
-    Raises what an import of a module raises where it is not installed, before anything is read or
-    computed; commands say what to install.
+    Raises the error of a failed import if a module is not installed, before anything is read or
+    computed. Commands then say what to install.
     """
     if not _is_installed(module):
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -86,8 +86,8 @@ def is_data_file(name: str) -> bool:
 def is_hub_name(name: str) -> bool:
     """
     Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. The
-    path of a file or folder that exists is not. Without a revision, `a/b` is also taken for a path
-    if a folder `a` exists, or if `b` has the suffix of a file.
+    path of a file or folder that exists is not such a name. Without a revision, `a/b` is also taken
+    for a path if a folder `a` exists, or if `b` has the suffix of a file.
     """
     if _NAME.fullmatch(name) is None or os.path.exists(name):
         return False

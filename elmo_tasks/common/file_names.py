@@ -1,4 +1,6 @@
-"""The names of the files of biLMs and trained models, for what finds, fetches or writes them."""
+"""
+The names of the files of biLMs and trained models, for the code that finds, fetches or writes them.
+"""
 
 # The files of a biLM in our layout, which is bilm-tf's. A biLM of words has a vocabulary, too.
 OPTIONS_FILE, WEIGHTS_FILE, VOCABULARY_FILE = "options.json", "weights.hdf5", "vocab.txt"
@@ -12,7 +14,7 @@ WEIGHTS_FILES = (WEIGHTS_FILE, "model.hdf5")
 # The options and the weights in folders of other layouts: that of ELMoForManyLangs.
 OTHER_FILES = (("config.json", "encoder.pkl"),)
 
-# Whatever ends in one of these is the weights of a biLM, and no trained model.
+# A path with one of these endings leads to the weights of a biLM, not to a trained model.
 WEIGHTS_SUFFIXES = (".hdf5",)
 
 # The suffixes of the files that biLMs and models are read from, besides JSON and text.

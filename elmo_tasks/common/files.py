@@ -23,8 +23,9 @@ def atomic_write(
     Makes a file appear whole or not at all. Yields a temporary path to write to. This file is
     renamed to `path` if the block ends without an error, and otherwise removed. If the disk is
     full, raises an `OSError` that names `path`. Raises `ConfigurationError` if `path` is a device
-    or a pipe, such as `/dev/stdout`, because the renamed file would replace it. `named`
-    returns the last part of the path from the file that is whole; by default that of `path`.
+    or a pipe, such as `/dev/stdout`, because the renamed file would replace it. `named` gets the
+    finished temporary file, and returns the name for it in the folder of `path`; by default, the
+    file gets the name in `path`.
     """
     target = Path(path)
     if is_stream(target):
@@ -56,8 +57,9 @@ def atomic_write(
 
 def written(path: str | os.PathLike) -> tuple[int, ...]:
     """
-    Returns numbers that change when a file is written again or replaced, as part of the key of what
-    is remembered of it; none if there is no such file. Take them before you read the file.
+    Returns numbers that change when a file is written again or replaced. A cache of the file's
+    content has them in its key. The tuple is empty if there is no such file. Call this before you
+    read the file.
     """
     try:
         about = os.stat(path)

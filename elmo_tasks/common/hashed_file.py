@@ -1,4 +1,4 @@
-"""Files of tensors in the format of safetensors, with what they say of themselves and a hash."""
+"""Safetensors files of tensors, each with a JSON object that describes the file and has a hash."""
 
 import json
 import os
@@ -13,7 +13,8 @@ from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.tensors import hash_bytes, hash_tensors
 from elmo_tasks.common.text import parse_json
 
-# The metadata of a file has an object in JSON under this key: what it says of itself, and the hash.
+# The metadata of a file has, under this key, the JSON object that describes the file and has its
+# hash.
 _METADATA = "elmo_tasks"
 
 
@@ -34,9 +35,9 @@ def read_hashed(
     path: str | os.PathLike, command: str, keys: Collection[str]
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """
-    Returns the tensors of a file, by their names, and what it says of itself. `command` is for the
-    message; `keys` are those of the object. Raises `ConfigurationError` if the file is missing or
-    damaged, or has no such object.
+    Returns the tensors of a file, by their names, and the object that describes it. `keys` are the
+    keys that this object must have; error messages name `command` as the command that writes such
+    files. Raises `ConfigurationError` if the file is missing or damaged, or has no such object.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -52,9 +53,9 @@ def read_hashed(
     try:
         about = parse_json(metadata.get(_METADATA, ""))
         found = about.pop("hash", None)
-        # The softmax of `base` has the hashes of its biLM and of its words alone.
+        # The softmax of `base` has no hash of itself, only the hashes of its biLM and of its words.
         is_whole = found == _hash(tensors, about) or (found is None and "words" in about)
-        # The hash is that of the values.
+        # The hash covers the values of the object; the keys are compared here.
         if is_whole and about.keys() == set(keys):
             return tensors, about
     except (ValueError, TypeError, AttributeError):
@@ -63,7 +64,7 @@ def read_hashed(
 
 
 def _hash(tensors: dict[str, torch.Tensor], about: dict[str, Any]) -> str:
-    """Returns a hash of the tensors, their names, and what is said about them."""
+    """Returns a hash of the tensors, their names, and the object that describes them."""
     said = [about[key] for key in sorted(about)]
     names = json.dumps([list(tensors), *said], sort_keys=True)
     return hash_bytes(names.encode() + hash_tensors(*tensors.values())).hex()

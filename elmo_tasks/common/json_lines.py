@@ -43,11 +43,11 @@ def _texts(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[int, s
     if _is_annotated(value):
         yield from chain([first], rows)
         return
-    # Only what may be the beginning of more than a line waits for the next line.
+    # The next line is read now only if the first may be the beginning of a longer value.
     if text.startswith("[") or (text.startswith("{") and value is None) or _of_columns(value):
         second = next(rows, None)
         rows = chain([] if second is None else [second], rows)
-        # An object on the next line shows a damaged line; an array may have its objects so.
+        # If the next line is an object, the first line is damaged, except in an array.
         are_lines = value is not None or (text[0] == "{" and _is_object(second))
         if second is None or not are_lines:
             yield from _objects([first, *rows], name)
@@ -74,7 +74,7 @@ def _is_object(line: tuple[int, str] | None) -> bool:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Returns an object of JSON. Raises `ValueError` if the text is none."""
+    """Returns an object of JSON. Raises `ValueError` if the text is not an object."""
     try:
         value = parse_json(text)
     except ValueError as error:
@@ -85,7 +85,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _objects(rows: list[tuple[int, str]], name: str) -> Iterator[tuple[int, str]]:
-    """Yields the objects of an array, or one after the other, each on one line."""
+    """Yields the objects of an array or of a file without one, each as JSON text on one line."""
     text = "\n".join(line for _, line in rows)
     is_array = text.lstrip().startswith("[")
     decoder = json.JSONDecoder()
@@ -111,7 +111,7 @@ def _objects(rows: list[tuple[int, str]], name: str) -> Iterator[tuple[int, str]
 
 def _not_json(text: str, position: int, first_line: str, error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "not JSON: the JSON is nested too deep"
+        return "not JSON: the JSON is nested too deeply"
     if position == 0:
         # A line that is damaged is more likely than an object of several lines.
         with_line = _error_of(first_line.strip())
@@ -129,18 +129,21 @@ def _error_of(text: str) -> str:
 
 
 def _value_of(text: str) -> Any:
-    """Returns the value of a JSON text, or None if it is none."""
+    """Returns the value of a JSON text, or None if it is not JSON."""
     try:
         return json.loads(text)
     except RecursionError:
-        # Who reads the line says that it is nested too deep.
+        # The code that reads the line says that it is nested too deeply.
         return {}
     except ValueError:
         return None
 
 
 def _of_columns(value: Any) -> str:
-    """Returns why an object is no row, if it has the columns of pandas' `to_json`, or else ""."""
+    """
+    Returns an error message if an object has whole columns, as pandas' `to_json` writes them, or
+    "".
+    """
     if not isinstance(value, dict):
         return ""
     if {"columns", "data"} <= value.keys():

@@ -33,8 +33,8 @@ _INDICES = ["", *"id index idx token_id token_idx word_id position unnamed:_0".s
 
 def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Layout:
     """
-    Returns the layout that the first lines of a file tell. The names of the `columns`, if they are
-    known, are those without an index or a number of the sentence.
+    Returns the layout that the first lines of a file tell. `columns` are the names of the columns,
+    if they are known, except those of an index and of a sentence number.
     """
     if columns is not None and ROLES in columns:
         return Layout(BLANKS, columns)
@@ -62,8 +62,8 @@ def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Lay
 
 def _separator(lines: Sequence[str], rows: list[str], columns: Sequence[str] | None) -> str:
     """
-    Returns the separator that gives each row the same number of values, and the right number of
-    them: a tab before blanks, and blanks before those of tables.
+    Returns the separator that gives each row the same number of values, and the right number. A tab
+    comes before blanks, and blanks come before the separators of tables.
     """
     if _is_in_line(rows) and (columns is None or len(columns) == 2):
         return IN_LINE
@@ -90,7 +90,10 @@ def _separator(lines: Sequence[str], rows: list[str], columns: Sequence[str] | N
 
 
 def _width(table: list[list[str]]) -> int:
-    """Returns the most frequent number of values, without those at the end that are all empty."""
+    """
+    Returns the most frequent number of values, without columns at the end that are empty in all
+    rows.
+    """
     if not table:
         return 0
     ((width, _),) = Counter(map(len, table)).most_common(1)
@@ -124,7 +127,7 @@ def _sentences(lines: Sequence[str], separator: str, width: int) -> list[list[li
 
 def _counts(lines: Sequence[str], separator: str, column: int) -> bool:
     """
-    Returns whether a column counts the tokens, from 0 or 1 in each sentence or on through the file.
+    Returns whether a column counts tokens: in each sentence from 0 or 1, or on through the file.
     """
     before = None
     grows = False
@@ -178,7 +181,9 @@ def _are_span_tags(values: Counter[str]) -> bool:
 
 
 def _are_mostly_outside(values: Counter[str]) -> bool:
-    """Returns whether values may be types of spans, such as `PER`, and else mostly `O`."""
+    """
+    Returns whether at least half of the values are `O`, so that others may be types such as `PER`.
+    """
     return len(values) > 1 and 2 * values["O"] >= values.total()
 
 

@@ -60,15 +60,15 @@ def check_outputs(
 
     files: The files that will be written. `None` is an option that was not given.
     inputs: What will be read: paths of files and folders, glob patterns, addresses, or `-` for the
-        standard input. A name that is no path, such as `base`, counts as nothing.
+        standard input. A name that is no path, such as `base`, is ignored.
     force: Whether files that exist are replaced.
     folders: Folders that get further files. Whether they may exist, the command itself decides.
 
     # Raises
 
-    `ConfigurationError`: An output is an input, by whatever name; a folder has an input in it; a
-        file is one of an input's folder; two outputs are the same; or an output exists, without
-        `force`.
+    `ConfigurationError`: An output is an input, by whatever name; a folder has an input in it; an
+        output is a file of a model or biLM in an input folder; two outputs are the same; or an
+        output exists and `force` is not given.
     """
     names = [file for file in files if file is not None]
     sources = [place for name in inputs if name is not None for place in _read_at(name)]
@@ -87,7 +87,9 @@ def check_outputs(
 
 
 def refuse_existing(file: Name, force: bool = False) -> None:
-    """Raises `ConfigurationError` if a file exists and `force` is not given, or is a folder."""
+    """
+    Raises `ConfigurationError` if the path is a folder, or a file exists and `force` is not given.
+    """
     path = _local(file)
     if path is None or is_stream(path):
         return
@@ -118,14 +120,14 @@ def paths_in(config: Any) -> Iterator[str]:
 
 
 def is_model_file(path: Name, folder: Name) -> bool:
-    """Returns whether a path in a folder is that of a file of a model, a biLM or a store."""
+    """Returns whether a file in a folder has the name of a file of a model, a biLM or a store."""
     inside = os.path.relpath(path, folder).replace(os.sep, "/")
     is_vocabulary = os.path.basename(folder) == "vocabulary"
     return _OF_MODEL.fullmatch(f"{'vocabulary/' * is_vocabulary}{inside}") is not None
 
 
 def inputs_in(folder: Name, inputs: Iterable[Name]) -> list[str]:
-    """Returns those inputs that are a folder, or are in it, if only by another name."""
+    """Returns the inputs that are this folder or lie in it, by whatever name."""
     place = _place(folder)
     found = [source for name in inputs for source in _read_at(name)]
     # A hard link may be elsewhere.
@@ -182,7 +184,9 @@ def _real(path: str) -> str:
 
 
 def _read_at(name: Name) -> Iterator[_Place]:
-    """Yields what an input stands for: all files of a pattern, and a model's folder with them."""
+    """
+    Yields the places that an input names: all files of a pattern, a folder with its model's files.
+    """
     text = os.fspath(name)
     if text == "-":
         # There may be no standard input.
@@ -234,7 +238,7 @@ def _holds(folder: _Place, inside: _Place) -> bool:
 
 
 def _is_part(output: _Place, folder: _Place) -> bool:
-    """Returns whether a file would be one of the model in a folder."""
+    """Returns whether an output would be a file of the model in a folder."""
     # An output that is a link may lead into the folder, or be in it.
     name = os.path.abspath(_local(output.name) or output.name)
     in_folder = os.path.join(_real(os.path.dirname(name)), os.path.basename(name))

@@ -14,7 +14,7 @@ class Rank(NamedTuple):
     """
     # Parameters
 
-    process: The index of this process among all processes of a training.
+    process: The index of this process among all processes of a training run.
     num_processes: Number of processes; 1 outside distributed training.
     """
 

@@ -1,6 +1,6 @@
 """
-Shows on a terminal how far a command is. What counts its steps is a bar of tqdm, here as in
-AllenNLP; `working` is for the rest.
+Shows on a terminal how far a command is. Work that counts its steps has a bar of tqdm, here as in
+AllenNLP; `working` is for other work.
 """
 
 import os
@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# The description is at the end, where the edge of the terminal cuts it: AllenNLP's bars of a
-# training have all metrics there.
+# The description is at the end, where the edge of the terminal cuts it: AllenNLP's bars have all
+# metrics of a training run there.
 _FORMAT = "{bar:10} {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}] {desc}"
 
 # Seconds until `working` shows something, and between two of its lines.
@@ -19,9 +19,9 @@ _INTERVAL = 1.0
 
 def prepare_bars(as_lines: bool = False) -> None:
     """
-    Chooses how the bars of this process look, those of AllenNLP as well: on a terminal they fit its
-    width and vanish at their end; elsewhere there are none. With `as_lines`, each state of a bar is
-    a line. These are defaults of tqdm, which it reads when it is imported.
+    Chooses how the progress bars of this process look, AllenNLP's included. On a terminal, they fit
+    its width and vanish at their end; elsewhere there are no bars. With `as_lines`, each state of a
+    bar is a line. Call this before tqdm is imported, because tqdm reads these defaults only then.
     """
     width = terminal_width()
     # tqdm cannot tell the width of AllenNLP's stream.

@@ -65,8 +65,8 @@ def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
     """
     Returns the kind of a file: `csv`, `tsv`, `xlsx`, `parquet`, `json` (an object on each line, or
     an array), `fasttext`, `conllu`, `columns` or `text`. The suffix of its name decides, unless its
-    content is another kind of table. Without such a suffix its first line decides, which is that of
-    the local file if none is given.
+    content is another kind of table. Without a suffix of these kinds, `first_line` decides, by
+    default the first line of the local file.
     """
     suffix = suffix_of(path)
     named = KINDS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else "text")
@@ -82,7 +82,9 @@ def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
 
 
 def _look_into(path: str | os.PathLike) -> tuple[str, str | None]:
-    """Returns the beginning of a file as text, and its kind if it is a table that is no text."""
+    """
+    Returns the beginning of a file as text, and its kind if it is Parquet or an Excel workbook.
+    """
     with open(path, "rb") as file:
         try:
             if file.peek(4).startswith(b"PAR1"):
@@ -92,7 +94,7 @@ def _look_into(path: str | os.PathLike) -> tuple[str, str | None]:
                 return "", "xlsx" if "xl/workbook.xml" in names else None
             return head_of(file), None
         except (*DECOMPRESSING_ERRORS, zipfile.BadZipFile):
-            # Who reads the file says that it is damaged.
+            # The code that reads the file says that it is damaged.
             return "", None
 
 
@@ -124,7 +126,7 @@ def read_records(
 ) -> Iterator[Record]:
     """
     Yields the records of a file, or for `-` those of the standard input, as a stream. All kinds but
-    Parquet and Excel may be compressed. An empty line is a record in plain text, and none in other
+    Parquet and Excel may be compressed. An empty line is a record in plain text, but not in other
     kinds. Raises `ValueError` with file and line if a record cannot be read.
 
     # Parameters
@@ -161,8 +163,8 @@ def records_in(
     only: Sequence[str] = (),
 ) -> Iterator[Record]:
     """
-    Yields the records of an open file as `read_records` does. Of Parquet, reads only the columns in
-    `only`, or all columns if the file has none of these.
+    Yields the records of an open file as `read_records` does. From Parquet, reads only the columns
+    in `only`, or all columns if the file has none of them.
     """
     name = "standard input" if path == "-" else os.fspath(path)
     kind = kind or kind_of(path)
@@ -244,7 +246,9 @@ def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
 
 
 def _cell(value: Any) -> Any:
-    """Returns the value of a cell as `_plain` does. A day has no time."""
+    """
+    Returns the value of a cell as `_plain` does. A time at midnight is written as the day alone.
+    """
     is_day = isinstance(value, datetime.datetime) and value.time() == datetime.time()
     return value.date().isoformat() if is_day else _plain(value)
 

@@ -58,17 +58,19 @@ def complete_rows(
 ) -> Iterator[Record]:
     """
     Yields the rows with a value in each of the columns `texts` and `labels`. The others are left
-    out and counted. A row without any value is nothing.
+    out and counted; rows without any value are not counted.
 
     # Parameters
 
-    left_out: Gets the rows that are left out. By default the log says at the end what they were.
-    are_gold (default `True`): Whether the rows are learnt or scored. Then those are left out, too,
-        that a user of Prodigy ignored or, unless `answer` is one of the columns, rejected.
+    left_out: Counts the rows that are left out. By default, the log says at the end which they
+        were.
+    are_gold (default `True`): Whether the rows are learnt or scored. If so, rows that a user of
+        Prodigy ignored are left out too, and so are rejected rows, unless `answer` is one of the
+        columns.
 
     # Raises
 
-    `ValueError`: No row has one of the columns.
+    `ValueError`: One of the columns is in no row.
     """
     counted = LeftOut() if left_out is None else left_out
     missing = [*texts, *labels]
@@ -101,7 +103,7 @@ def complete_rows(
 
 
 def is_blank(value: Any) -> bool:
-    """Returns whether a value is missing: none, no number, or text or a list without content."""
+    """Returns whether a value is missing: None, NaN, blank text, or an empty list or object."""
     if isinstance(value, str):
         return not value.strip()
     if isinstance(value, float):
@@ -111,8 +113,8 @@ def is_blank(value: Any) -> bool:
 
 def plain_text(value: Any) -> str:
     """
-    Returns a cell of a table or a value of JSON as the same text: a number that is whole has no
-    point, and truth values are as in JSON. A missing value is "".
+    Returns a value as text, the same from a table as from JSON: a whole number has no decimal
+    point, and truth values are `true` and `false`. A missing value is "".
     """
     if is_blank(value):
         return ""

@@ -28,7 +28,7 @@ class Notation(NamedTuple):
         return self.sign.join(parts) if type_ else prefix
 
     def usual(self, tags: Collection[str]) -> dict[str, str]:
-        """Returns those tags that are in this notation, and how they are usually written."""
+        """Returns the usual form, such as `B-LOC`, of each tag that is in this notation."""
         sign = re.escape(self.sign)
         before, behind = f"{_PREFIX}{sign}(?P<type>.+)", f"(?P<type>.+){sign}{_PREFIX}"
         pattern = behind if self.is_behind else before
@@ -42,8 +42,8 @@ class Notation(NamedTuple):
 
 def usual_tags(tags: Collection[str]) -> dict[str, str]:
     """
-    Returns those tags of a file that mark spans, and how they are usually written: `b_LOC`, `LOC-B`
-    and `B/LOC` as `B-LOC`. Most tags with a type tell how this file writes them.
+    Returns the usual form of each tag of a file that marks spans: `B-LOC` for `b_LOC`, `LOC-B` or
+    `B/LOC`. The file's notation is that of most tags with a type.
     """
     others = set(tags) - {"O"}
     usual = notation_of(others).usual(others)
@@ -60,8 +60,8 @@ def notation_of(tags: Collection[str]) -> Notation:
 
 def tags_of_types(tags: Collection[str]) -> dict[str, str]:
     """
-    Returns how tags without prefixes are written in IOB1: neighbours with the tag `PER` are one
-    span, `I-PER`.
+    Returns the form of tags without prefixes in IOB1: `I-PER` for `PER`, so that neighbouring
+    tokens with this tag are one span.
     """
     return {tag: "O" if tag == "O" else f"I-{tag}" for tag in tags}
 
@@ -71,7 +71,7 @@ def tag_of(prefix: str, type_: str) -> str:
 
 
 def _notations() -> Iterator[Notation]:
-    # A small letter is a prefix only if that makes more tags those of spans.
+    # Small letters are prefixes only if more tags then mark spans.
     for is_small in (False, True):
         for sign in "-_/:|.":
             for is_behind in (False, True):

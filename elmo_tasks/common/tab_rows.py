@@ -1,4 +1,4 @@
-"""The rows of a table with tabs, in which quotes are ordinary characters or not."""
+"""The rows of a table with tabs, in which quotes may enclose a field or be ordinary characters."""
 
 import csv
 import logging
@@ -35,9 +35,9 @@ def begins_in_quotes(texts: Iterable[str]) -> bool:
 
 def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
     """
-    Yields the rows of a table with tabs. A row of another number of fields than the first, or whose
-    last field has a quote at its beginning alone, is read with the lines below it, if these make it
-    a row of this number in quotes.
+    Yields the rows of a table with tabs. Two kinds of lines are read together with the lines below
+    them, if this makes a row in quotes with as many fields as the first row: a line with another
+    number of fields, and a line whose last field has a quote only at its beginning.
     """
     rest = iter(lines)
     ahead: list[Line] = []
@@ -77,8 +77,8 @@ def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
 
 def _joined(text: str, ahead: list[Line], rest: Iterator[Line], width: int) -> list[str] | None:
     """
-    Returns the fields of a row in quotes that begins with a line, or None if it is none. Takes the
-    lines of the row from those `ahead`, which are filled from the `rest`.
+    Returns the fields of the row in quotes that begins with a line, or None if no such row begins
+    there. Takes the further lines of the row from `ahead`, which is filled from `rest`.
     """
     texts = [text]
     is_row = text.count("\t") == width - 1
@@ -86,7 +86,7 @@ def _joined(text: str, ahead: list[Line], rest: Iterator[Line], width: int) -> l
         if '"' in texts[-1] and (fields := _parsed(texts)) and len(fields) == width:
             del ahead[:index]
             return fields
-        # A line of as many fields is a row of its own, unless it is the end of one in quotes.
+        # A line of as many fields is a row of its own, unless it is the end of a row in quotes.
         if index and texts[-1].count("\t") == width - 1:
             return None
         if index == len(ahead):

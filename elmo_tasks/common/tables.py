@@ -28,7 +28,7 @@ _FASTTEXT = re.compile(r"__label__(\S+)\s*")
 # The number of lines that tell the delimiter.
 _NUM_SAMPLED = 50
 
-# The maximum number of first and last fields that are kept, to know a row that a text swallows.
+# The maximum number of first and last fields that are kept, to notice rows inside a text in quotes.
 _MOST_ENDS = 1000
 
 
@@ -37,9 +37,9 @@ def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     Yields the rows of a table from its numbered lines; empty lines are no rows. The first rows tell
     the delimiter: comma, semicolon, tab or pipe, unless a first line such as `sep=;` names it. A
     field in double quotes may have delimiters and line ends. In a table with tabs, quotes are
-    ordinary characters unless its first row is in quotes, or they are doubled or needed, as
-    spreadsheets write them. `kind` (`csv` or `tsv`) decides where several delimiters would do.
-    Raises `ValueError` with file and line if a row cannot be read.
+    ordinary characters unless its first row is in quotes, or a field has the doubled quotes or line
+    ends of a spreadsheet's fields in quotes. `kind` (`csv` or `tsv`) decides where several
+    delimiters would do. Raises `ValueError` with file and line if a row cannot be read.
     """
     # A field may have any length; Python's own limit is 128 KiB.
     csv.field_size_limit(2**31 - 1)
@@ -80,7 +80,7 @@ def names_delimiter(line: str) -> str | None:
 
 
 def has_columns(first_line: str, names: Collection[str]) -> bool:
-    """Returns whether a line has several fields, among them these."""
+    """Returns whether a line has several fields, and these names are among them."""
     fields = {field.strip(' "') for field in re.split(r"[,;\t|]", first_line)}
     return len(fields) > 1 and fields >= set(names)
 
@@ -109,8 +109,8 @@ def named_rows(
         if names is None:
             if header:
                 names = [str(field or "").strip() for field in fields]
-                # Spreadsheets also write empty columns. One column without a name keeps none, as
-                # the index of pandas; of several, none may take the place of another.
+                # Spreadsheets also write empty columns. A single column without a name stays
+                # without one, as the index of pandas; several would take each other's place.
                 if names.count("") > 1:
                     names = [each or f"column_{n}" for n, each in enumerate(names, start=1)]
                 twice = [each for each in names if names.count(each) > 1]
@@ -153,8 +153,9 @@ def _without_nul(lines: Iterable[Line], name: str) -> Iterator[Line]:
 
 def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
     """
-    Returns the delimiter that cuts all rows of a sample into the same number of fields, or else the
-    first that cuts the header. Raises `ValueError` if several do the former.
+    Returns the delimiter that cuts all rows of a sample into the same number of fields. If there is
+    none, returns the first delimiter that cuts the header. Raises `ValueError` if several
+    delimiters cut all rows alike.
     """
     usual = "\t" if kind == "tsv" else ","
     order = [usual, *(each for each in _DELIMITERS if each != usual)]
@@ -171,7 +172,7 @@ def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
 
 
 def _widths(sample: Sequence[str], delimiter: str, name: str) -> list[int]:
-    """Returns the numbers of fields of rows, and at last 0 if a row cannot be read."""
+    """Returns the number of fields of each row. If a row cannot be read, ends with a 0 for it."""
     widths: list[int] = []
     if delimiter == "\t" and not begins_in_quotes(sample):
         return [len(fields) for _, fields in rows_of_tabs(enumerate(sample), name)] or [0]
@@ -216,8 +217,8 @@ def _rows_of_csv(lines: Iterable[Line], name: str, delimiter: str) -> Iterator[R
 
 def _swallows(read: Sequence[Line], delimiter: str, width: int, ends: Collection[str]) -> bool:
     """
-    Returns whether each line of a text has as many delimiters as a row, and one begins or ends as
-    a row does, for instance with a label.
+    Returns whether the lines of a text in quotes look like rows: each has as many delimiters as a
+    row, and one begins or ends as rows do, for instance with a label.
     """
     pieces = [text.split(delimiter) for _, text in read]
     are_rows = width > 1 and all(len(each) == width for each in pieces)

@@ -9,7 +9,7 @@ _RECORDS = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE)
 # The most bytes of such a header, of all of them, and the most that follow each other.
 _MAX_BYTES, _MAX_SUM, _MAX_HEADERS = 8192, 2**22, 4
 
-# A record: its length, a key and a value. Digits that go on for longer are no number of a header.
+# A record: its length, a key and a value. A longer run of digits is not a length.
 _RECORD = re.compile(rb"(\d{1,4}) ([^=\n]{1,255})=")
 _MANY_DIGITS = re.compile(rb"\d{40}")
 
@@ -21,8 +21,9 @@ class TarStream:
     """
     A compressed tar archive whose headers are checked before `tarfile` reads them. `tarfile` reads
     long names and records of any size, recurs for each header before a member, and before Python
-    3.11.10 and 3.12.6 takes a time for digits that grows with their square (CVE-2024-6232). Raises
-    `tarfile.TarError` for such headers, and if more than `most` bytes are read.
+    3.11.10 and 3.12.6 takes a time that grows with the square of the number of digits
+    (CVE-2024-6232). Raises `tarfile.TarError` for such headers, and if more than `most` bytes are
+    read.
     """
 
     def __init__(self, file: gzip.GzipFile, most: int) -> None:
@@ -35,7 +36,7 @@ class TarStream:
         self._records: bytes | None = None
 
     def read(self, size: int) -> bytes:
-        """Reads as many bytes; `tarfile` asks for whole blocks."""
+        """Reads `size` bytes; `tarfile` asks for whole blocks."""
         if self._file.tell() > self._most:
             raise tarfile.TarError(f"it unpacks to more than {self._most:,} bytes")
         content = self._file.read(size)

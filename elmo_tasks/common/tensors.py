@@ -85,7 +85,7 @@ def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> 
             f"{path} is damaged, or not a file of PyTorch: {reason:.200}"
         ) from error
     if not isinstance(read, dict):
-        raise ConfigurationError(f"{path} holds {read!r:.80} and no tensors by name")
+        raise ConfigurationError(f"{path} holds {read!r:.80}, not tensors by name")
     return read
 
 

@@ -13,8 +13,8 @@ _MOST_LISTED = 12
 
 # Characters that steer a terminal or show a text otherwise than it is: control characters except
 # the tab, marks that end a line or turn the direction of writing, halves of surrogate pairs, and
-# characters without a width. Joiners and variation selectors belong to many scripts and to emoji,
-# and are left between or after such characters.
+# characters without a width. Joiners and variation selectors belong to many scripts and to emoji:
+# they stay between or after characters of these.
 _CONTROL = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u061c\u200e\u200f\ud800-\udfff"
     "\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
@@ -60,9 +60,9 @@ def listed(names: Collection[str]) -> str:
 
 def parse_json(text: str | bytes) -> Any:
     """
-    Returns the value of a JSON text as `json.loads` does, after a byte order mark, if there is one;
-    bytes are UTF-8, UTF-16 or UTF-32. Raises `ValueError` also if it is nested too deep for Python,
-    or has half of a surrogate pair, which no text file can hold.
+    Returns the value of a JSON text, as `json.loads` does. Skips a byte order mark, and reads bytes
+    as UTF-8, UTF-16 or UTF-32. Also raises `ValueError` if the JSON is nested too deeply for
+    Python, or has half of a surrogate pair, which no text file can hold.
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text))
@@ -74,5 +74,5 @@ def parse_json(text: str | bytes) -> Any:
     except UnicodeEncodeError:
         raise ValueError("a text has half of a surrogate pair, such as half an emoji") from None
     except RecursionError:
-        raise ValueError("the JSON is nested too deep") from None
+        raise ValueError("the JSON is nested too deeply") from None
     return value

@@ -24,8 +24,8 @@ _MAX_MESSAGE = 400
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
     Returns the sorted paths or addresses of the files that a path, an address or a glob pattern
-    names, such as `s3://bucket/*.gz`. The path of an existing file is no pattern. Raises
-    `FileNotFoundError` if no file is found.
+    names, such as `s3://bucket/*.gz`. The path of an existing file is not treated as a pattern.
+    Raises `FileNotFoundError` if no file is found.
     """
     system, path = _file_system(os.fspath(pattern))
     if system is not None:
@@ -123,8 +123,9 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
 
 def boundaries_said(lines: Iterable[str], path: str, said: set[str]) -> Iterator[str]:
     """
-    Yields the lines. At the end, logs how many of their words are the boundaries of sentences,
-    `<S>` or `</S>`, which a biLM adds itself; once for each path, which `said` remembers.
+    Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
+    boundaries that a biLM adds itself. Logs this once for each path; `said` holds the paths that
+    were logged.
     """
     num_boundaries = first = 0
     try:

@@ -20,8 +20,9 @@ def num_cores() -> int:
 
 def choose_threads(num_threads: int | None) -> None:
     """
-    Gives each PyTorch operator `num_threads` threads, in this process and in those that it starts.
-    For `None`, the user's environment decides, and without a setting there `few_threads`.
+    Gives each PyTorch operator `num_threads` threads, in this process and in the processes that it
+    starts. For `None`, the user's environment variables decide; if none is set, `few_threads` is
+    called.
     """
     global _divides
     _divides = None

@@ -77,7 +77,7 @@ def _untar(archive: str | os.PathLike, folder: str) -> None:
                         f"its member {member.name!r:.200} is neither a file nor a folder"
                     )
                 tar.extract(member, folder, filter="data")
-                # `tarfile` would keep the records of each.
+                # `tarfile` would keep the records of each member.
                 tar.members.clear()
         # Read to the end, where gzip compares the checksum of all bytes.
         while file.read(2**20):

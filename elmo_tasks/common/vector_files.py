@@ -34,9 +34,9 @@ def read_vectors(
     max_words: int | None = None,
 ) -> dict[str, numpy.ndarray]:
     """
-    Returns the vectors of words in float32, in the order of the file. Of a word that is there twice
-    the first vector counts. Words with a blank, of which GloVe 840B has a few, and empty ones are
-    left out. Both are counted in the log.
+    Returns the vectors of words in float32, in the order of the file. If a word occurs twice, its
+    first vector counts. Empty words and words with a blank, of which GloVe 840B has a few, are left
+    out. The log counts both kinds of lines.
 
     # Parameters
 
@@ -44,12 +44,13 @@ def read_vectors(
         `(ARCHIVE)#MEMBER` names one of several members.
     dim: The number of numbers in a vector; by default that of the header or the first line.
     wanted: The words that are returned. By default all are.
-    max_words: Only so many words are read.
+    max_words: The most words that are read.
 
     # Raises
 
     `ConfigurationError`: There is no line, or the vectors have another width.
-    `ValueError`: A line, which is named, is cut or has something that is no finite number.
+    `ValueError`: A line is cut, or has a value that is not a finite number. The message names the
+        line.
     """
     vectors: dict[str, numpy.ndarray] = {}
     num_twice = num_blank = 0
@@ -66,7 +67,10 @@ def read_vectors(
                 vectors[word] = vector
             if len(vectors) == max_words:
                 break
-    left_out = {"again; the first counts": num_twice, "with a blank or none": num_blank}
+    left_out = {
+        "that came before; the first counts": num_twice,
+        "that is empty or has a blank": num_blank,
+    }
     for what, count in left_out.items():
         if count:
             logger.warning("%s: left out %d lines of a word %s", path, count, what)
@@ -93,7 +97,7 @@ def _split_lines(path: str, dim: int | None) -> Iterator[tuple[int, str, list[st
     is_first, width = True, 0
     with _opened(path) as raw:
         for number, line in lines_of(raw, path):
-            # A word may be a space of Unicode, which `split()` would remove.
+            # A word may be a space character of Unicode, which `split()` would remove.
             fields = line.replace("\t", " ").rstrip(" ").split(" ")
             if fields == [""]:
                 continue

@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 
 _SOURCE = Path(__file__).with_name("kernels.cpp")
 
-# The file for each set of instructions that PyTorch uses. The environment variable
-# ATEN_CPU_CAPABILITY limits the set.
+# The file for each instruction set that PyTorch uses. The environment variable ATEN_CPU_CAPABILITY
+# limits the set.
 _FILES = {"AVX2": "kernels.avx2.so", "AVX512": "kernels.avx512.so"}
 
 # A letter for each argument of a C function: n is a number of rows or columns, and f a float. The

@@ -7,7 +7,7 @@ from torch.nn.functional import linear, pad
 
 logger = logging.getLogger(__name__)
 
-# The values of the setting `dtype` of a biLM and of its training.
+# The values of the setting `dtype` of a biLM, and of training it.
 DTYPES = ("auto", "float32", "bfloat16")
 
 # oneDNN lays a weight out for products of this number of rows, about as many as an LSTM step has.
@@ -61,7 +61,7 @@ def has_onednn(dtype: torch.dtype) -> bool:
     """Returns whether oneDNN's products with laid-out weights work here. If not, logs why."""
     if dtype not in (torch.float32, torch.bfloat16) or not torch.backends.mkldnn.is_available():
         return False
-    # A separate generator leaves the random numbers of a training as they are.
+    # A separate generator leaves the random numbers of a training run as they are.
     generator = torch.Generator().manual_seed(0)
     x, weight, bias = (
         torch.randn(shape, generator=generator, dtype=dtype) for shape in ((4, 32), (64, 32), (64,))

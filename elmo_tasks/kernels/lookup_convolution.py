@@ -16,7 +16,7 @@ _BLOCK = 32
 
 def looks_up(embedding: torch.Tensor) -> bool:
     """Returns whether the compiled functions work for these embeddings."""
-    # In bfloat16 there are those of the LSTM alone.
+    # In bfloat16, only the functions of the LSTM are compiled.
     return (
         embedding.dtype == torch.float32
         and kernels(embedding.device.type, embedding.dtype) is not None

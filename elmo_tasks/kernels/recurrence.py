@@ -21,8 +21,8 @@ class Recurrence(torch.autograd.Function):
     all steps, and one computes the gradient of each weight. `h` and `c` hold the state before the
     first step. The state after the last step overwrites them in place.
 
-    Under autocast, matrix products have autocast's dtype; sums, memory and outputs keep the dtype
-    of the memory.
+    Under autocast, matrix products have autocast's dtype; sums, cell states and outputs keep the
+    dtype of `c`.
     """
 
     @staticmethod

@@ -1,8 +1,8 @@
 """
 The element-wise work of one step of an LSTM or a GRU, and its gradient. An LSTM has its gates in
-the order input, forget, output, candidate. Its memory has the dtype of the weights; all other
-tensors have the dtype of the matrix products. A GRU has its gates in PyTorch's order reset,
-update, new.
+the order input, forget, output, candidate. Its cell state (`memory`) has the dtype of the weights;
+all other tensors have the dtype of the matrix products. A GRU has its gates in PyTorch's order
+reset, update, new.
 """
 
 import math
@@ -28,7 +28,7 @@ def step(
 
     gates, recurrent: Shapes (rows, 4 * cell_dim): the gates before their activation are the sum of
         both. If `memories` is given, the values of the gates overwrite `gates`.
-    memory: Shape (rows, cell_dim): the memory. The new memory overwrites it.
+    memory: Shape (rows, cell_dim): the cell state. The new cell state overwrites it.
     clip: The bound on the absolute values of the memory.
     hidden: Shape (rows, cell_dim): receives o tanh(memory).
     memories: Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.

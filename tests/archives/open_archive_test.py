@@ -206,7 +206,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
         "config.json is not JSON",
     ),
     "jsonnet that loops": (write("config.json", "local f(x) = f(x + 1); f(0)"), "is not JSON"),
-    "a deep config": (write("config.json", 10**5 * "["), "nested too deep"),
+    "a deep config": (write("config.json", 10**5 * "["), "nested too deeply"),
     "a list": (write("config.json", "[1]"), "config.json is not a JSON object, but [1]"),
     "a link for the config": (link("config.json"), "config.json is a link out of its folder"),
     "a link for the weights": (link("weights.th"), "weights.th is a link out of its folder"),

@@ -103,8 +103,8 @@ def test_what_is_left_out_is_counted(tmp_path: Path, caplog: pytest.LogCaptureFi
 
     assert_equal(read_vectors(path))
 
-    assert "left out 2 lines of a word again; the first counts" in caplog.text
-    assert "left out 1 lines of a word with a blank or none" in caplog.text
+    assert "left out 2 lines of a word that came before; the first counts" in caplog.text
+    assert "left out 1 lines of a word that is empty or has a blank" in caplog.text
 
 
 def test_only_wanted_words_and_so_many_are_read(tmp_path: Path) -> None:
