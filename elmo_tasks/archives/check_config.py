@@ -136,7 +136,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
         if not _is_allowed(target):
             raise NotAllowed(path, f"names the {kind.__name__} {name!r:.200}")
     if path == "vocabulary":
-        # A vocabulary is read from the archive's folder, and of its arguments only two tokens.
+        # A vocabulary is read from the archive's folder, and only two tokens from its arguments.
         return
     if target is TextClassificationJsonReader and "tokenizer" not in fields:
         _check(Tokenizer, "spacy", f"{path}.tokenizer")

@@ -1,4 +1,6 @@
-"""Opens trained models for what their biLM and mixes are. AllenNLP is imported only then."""
+"""
+Opens trained models to use their biLMs and mixes. AllenNLP is imported only when a model is opened.
+"""
 
 import os
 
@@ -24,7 +26,9 @@ def load_model(name: str | os.PathLike) -> torch.nn.Module:
 def elmo_of_model(
     name: str | os.PathLike, store: Store | None, device: str | torch.device, dtype: str | None
 ) -> Opened:
-    """Opens a trained model with one biLM, for use without training, as `open_elmo` does a biLM."""
+    """
+    Opens a trained model with one biLM, for use without training, as `open_elmo` opens a biLM.
+    """
     model = load_model(name)
     place, bilm = _only_bilm(model, name)
     mixes = find_mixes(model.get_submodule(place.rpartition(".")[0]))

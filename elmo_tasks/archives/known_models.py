@@ -12,7 +12,7 @@ from elmo_tasks.common.package_data import check_is_installed
 from elmo_tasks.common.text import listed, nearest_or_all
 from elmo_tasks.elmo.locate import KNOWN_BILMS, KNOWN_MODELS
 
-# The training data that are not free, by model. Their terms also hold for the model.
+# Training data that are not free, by model. The terms of the data also hold for the model.
 _TERMS = {
     "coref": "OntoGUM, some of whose texts are not for commercial use",
     "ner": "CoNLL-2003, whose text Reuters gives for research alone",
@@ -25,8 +25,8 @@ def model_path(name: str | os.PathLike) -> str:
     Returns the path or address of a trained model. If the model is ours and its training data are
     not free, prints the terms of the data to standard error the first time.
 
-    The name is the path or address of a `model.tar.gz`; the folder of a training or of `elmo-tasks
-    pack`; a name in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or
+    The name is the path or address of a `model.tar.gz`; the folder of a training run or of
+    `elmo-tasks pack`; a name in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or
     `owner/name@revision`, with the files of such a folder. A local file or folder comes before a
     name. Raises `ConfigurationError` if there is no model of this name.
     """
@@ -46,7 +46,7 @@ def _model_path(name: str) -> str:
     if not os.path.exists(name) and not any(mark in name for mark in "./"):
         if name in KNOWN_BILMS:
             raise ConfigurationError(
-                f"{name} is a biLM and no trained model, of which there are {listed(KNOWN_MODELS)}"
+                f"{name} is a biLM, not a trained model; give one of {listed(KNOWN_MODELS)}"
             )
         check_is_installed(name)
         raise ConfigurationError(

@@ -32,7 +32,7 @@ from elmo_tasks.elmo.from_config import with_kept_options
 # in place of the biLM's parameters, up to 94 million.
 _MORE_PARAMETERS = 2 * 10**8
 
-# What to do about most of what an archive may not have.
+# The advice about most of the things that an archive may not have.
 _OF_A_CLASS = "a class of your own needs --include-package"
 
 # The memory that a parameter tensor takes besides its numbers, expressed as a count of numbers.
@@ -97,7 +97,8 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
         for field in ("dataset_reader", "validation_dataset_reader")
         if field in config
     ]
-    # The weights of a folder of `elmo-tasks pack`, of an archive, or of a training's best epoch.
+    # The weights in a folder of `elmo-tasks pack`, in an archive, or of a training run's best
+    # epoch.
     paths = [folder / name for name in (PUBLISHED_WEIGHTS, "weights.th", "best.th")]
     weights = next((path for path in paths if path.exists()), paths[-1])
     with _bounded_parameters(weights):

@@ -30,7 +30,7 @@ _MAX_WORDS = 50_000
 # The namespace of words in a vocabulary.
 _WORDS = "tokens"
 
-# The fields of a config that only a training reads.
+# The fields of a config that are only for training.
 _TRAINING = (
     "trainer",
     "train_data_path",
@@ -64,13 +64,13 @@ def publish(
 ) -> Published:
     """
     Writes a trained model to a small folder:
-    - `config.json`, without the fields of the training;
+    - `config.json`, without the fields that are only for training;
     - `weights.safetensors`, in float16, without the weights of a biLM that has a name;
     - `vocabulary/`.
 
-    Whatever opens an archive in this package opens the folder, too. A language model is written for
-    `LanguageModel.from_pretrained`: the biLM in float16 to `options.json` and `weights.hdf5`, and
-    its softmax in 8 bits.
+    Every function and command of this package that opens an archive opens the folder, too. A
+    language model is written for `LanguageModel.from_pretrained`: the biLM in float16 to
+    `options.json` and `weights.hdf5`, and its softmax in 8 bits.
 
     # Parameters
 
@@ -80,7 +80,8 @@ def publish(
     max_words: The number of words to keep: those of the training text, the most frequent first,
         then the most frequent ones of a file of vectors. The others count as unknown. By default,
         a language model keeps the 50,000 most frequent words, and another model keeps all.
-    force: Whether the files of a folder that this function wrote are replaced. Others stay.
+    force: Whether files that this function wrote to the folder before are replaced. Other files
+        stay.
 
     # Raises
 
@@ -91,7 +92,7 @@ def publish(
     before = _own_files(folder, force)
     check_positive("max_words", max_words)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # If anything fails, what was there is left as it was.
+    # If anything fails, the files that were there stay as they were.
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
         published = _publish(archive_file, Path(aside), bilm, max_words)
         for path in before:
@@ -106,7 +107,7 @@ def publish(
 def _own_files(folder: Path, force: bool) -> list[Path]:
     """
     Returns the files of a published model in a folder. Raises `ConfigurationError` if the folder
-    has files without `force`, or has those of another model.
+    has files and `force` is not given, or if it has files of a model that is not packed.
     """
     if folder.is_file():
         raise ConfigurationError(f"{folder} is a file: choose a folder")
@@ -161,7 +162,7 @@ def _num_bytes(folder: Path) -> int:
 def _named_bilms(
     model: Model, config: dict[str, Any], name: str | None
 ) -> dict[str, tuple[str, str]]:
-    """Returns the `bilms` of `Published`: those that others can get by name."""
+    """Returns the `bilms` of `Published`: the biLMs that others can get by name."""
     if name is not None and not is_name(name):
         raise ConfigurationError(
             f"{name} is not the name of a biLM: give the name of a known biLM or of a repository "

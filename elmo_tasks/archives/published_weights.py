@@ -37,7 +37,7 @@ def read_published(path: str | os.PathLike, model: torch.nn.Module) -> StateDict
     """
     Returns the state dict of a model that `write_published` wrote, in float32. Each biLM that the
     file names is read once, into the model's own biLM. Raises `ConfigurationError` if the file is
-    damaged, or a biLM is missing or has other weights than in the training.
+    damaged, or a biLM is missing or does not have the weights that it had in training.
     """
     tensors, about = read_hashed(path, "elmo-tasks pack", ["bilms"])
     state: StateDict = {}
@@ -80,7 +80,8 @@ def _read_bilm(
             return bilm
     raise ConfigurationError(
         f"{path} was trained with the biLM {known_as} of fingerprint {fingerprint:.16}, but "
-        f"{known_as} now has {found}; use the biLM of the training, or a model trained with this "
+        f"{known_as} now has {found}; use the biLM that it was trained with, or a model trained "
+        f"with this "
         f"biLM (elmo-tasks check {known_as} says whether it is whole)"
     )
 

@@ -47,7 +47,7 @@ class BiLm(torch.nn.Module):
 
     # Parameters
 
-    options: The content of an `options.json` in bilm-tf's format, or what was read from it.
+    options: The content of an `options.json` in bilm-tf's format, or the `BiLmOptions` made of it.
     state: The state that the LSTMs start from: `reset`, `snapshot` or `carry` (see `state.py`).
     dropout (default `0.0`): Dropout on the input of every LSTM layer.
 
@@ -84,8 +84,9 @@ class BiLm(torch.nn.Module):
         Writes `options.json`, with the start state, and `weights.hdf5`, rounded to `dtype`.
         AllenNLP and bilm-tf can read them too. A biLM of words also gets its `vocab.txt`. Each file
         appears whole. The options appear last, so a folder that has them is complete. Files of
-        these names are replaced, and a `mix.json` is removed: it is of the biLM before. Raises
-        `ConfigurationError` if the folder has the files of another format, which would be read.
+        these names are replaced, and a `mix.json` is removed, because it belongs to the biLM that
+        is replaced. Raises `ConfigurationError` if the folder has a biLM of another format, which
+        would be read instead.
         """
         if not self.format.in_hdf5:
             raise ConfigurationError(
@@ -95,8 +96,8 @@ class BiLm(torch.nn.Module):
         for _, other in OTHER_FILES:
             if (Path(folder) / other).exists():
                 raise ConfigurationError(
-                    f"{folder} has {other}, another biLM, which would be read in place of what is "
-                    "written: choose another folder"
+                    f"{folder} has {other} of another biLM, which would be read in place of this "
+                    f"one: choose another folder"
                 )
         options = exported(self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
@@ -175,15 +176,15 @@ class BiLm(torch.nn.Module):
 
     def fitted(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
-        Returns char ids of as many characters a token as the options say, from others (see
-        `fitted_char_ids`).
+        Returns char ids with the number of characters for each token that the options say, made of
+        char ids with any number (see `fitted_char_ids`).
         """
         return fitted_char_ids(char_ids, self.options.max_characters)
 
     def run(
         self, char_ids: torch.Tensor, start: LstmState, boundaries: bool = False
     ) -> tuple[BiLmOutput, LstmState]:
-        """Computes the layers from a start state. Returns them and the state at the end."""
+        """Computes the layers from a start state. Returns the layers and the state at the end."""
         with self.two_at_once(len(char_ids)) as at_once:
             mask = (char_ids > 0).any(dim=-1)
             lengths = mask.sum(dim=1)

@@ -98,8 +98,8 @@ class CharCnn(torch.nn.Module):
         """Computes x^LM from the maximum of each filter."""
         if len(filters) == 1:
             # A product of one row may be rounded differently than a product of several. But a token
-            # must get the same vector alone and among others: a recovered training begins with an
-            # empty cache of tokens and has to compute the same numbers.
+            # must get the same vector alone and among others: a recovered training run begins with
+            # an empty cache of tokens and has to compute the same numbers.
             return self._vectors(filters.expand(2, -1))[:1]
         x = self.activation(filters)
         for k in range(len(self.highways._layers)):

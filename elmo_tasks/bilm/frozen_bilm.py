@@ -184,7 +184,7 @@ class FrozenBiLm(BiLm):
         return whole
 
     def read(self, path: str | os.PathLike) -> None:
-        """As `BiLm.read`. What was computed from the weights before is forgotten."""
+        """As `BiLm.read`. All that was computed from the old weights is forgotten."""
         super().read(path)
         _note_weights(self, None)
 

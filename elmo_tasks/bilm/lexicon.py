@@ -100,7 +100,7 @@ def words_of(char_ids: torch.Tensor) -> list[bytes]:
 
 
 def _key(word: bytes) -> bytes:
-    """Leaves out the last character of a word if it was cut in two."""
+    """Returns the bytes of a word without its last character, if that character was cut in two."""
     return word if len(word) < _WORD_BYTES else word.decode("utf-8", "ignore").encode()
 
 

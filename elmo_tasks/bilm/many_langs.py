@@ -104,11 +104,11 @@ class ManyLangsTokens(torch.nn.Module):
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. `config` is the
-    content of `config.json`. It has the sizes, or names a second config that has them, which is in
-    the folder or its subfolder `configs`; the sample config of the release may be missing. If it
-    names none, the only other config is taken, or else the sample; shapes that do not fit are
-    refused when the weights are read. Raises `ConfigurationError` if another file is missing or
-    describes another kind of model.
+    content of `config.json`. It has the sizes, or names a second config that has them, in the
+    folder or its subfolder `configs`. If this is the sample config of the release, its file may be
+    missing. If `config.json` names no second config, the only other config there is taken, or else
+    the sample config; wrong sizes are noticed when the weights are read. Raises
+    `ConfigurationError` if another file is missing or describes another kind of model.
     """
     sizes = config if config.keys() >= _SIZES.keys() else _sizes(config.get("config_path"), folder)
     try:

@@ -11,7 +11,7 @@ class ProjectedLstm(torch.nn.Module):
     """
     One direction of one layer of the biLM: an LSTM with a projection (Sak et al. 2014; Peters et
     al. 2018, section 3.2). The output is projected to a smaller width before it is returned and fed
-    back. `cell_clip` and `projection_clip` bound the absolute values of the memory and of the
+    back. `cell_clip` and `projection_clip` bound the absolute values of the cell state and of the
     projected output. Without bounds, the layer equals `torch.nn.LSTM` with `proj_size`.
 
     The four gates are in the order input, forget, output, candidate, so that one call of sigmoid

@@ -14,12 +14,12 @@ _PASSES = 5
 
 class LstmState(NamedTuple):
     """
-    What LSTM layers carry from step to step.
+    The state that LSTM layers carry from step to step.
 
     # Parameters
 
     h: Shape (..., rows, projection_dim): the clipped output, without the skip connection.
-    c: Shape (..., rows, cell_dim): the clipped memory.
+    c: Shape (..., rows, cell_dim): the clipped cell state.
     """
 
     h: torch.Tensor
@@ -28,8 +28,9 @@ class LstmState(NamedTuple):
 
 class InitialState(torch.nn.Module):
     """
-    Gives the state that the LSTMs of both directions start from. This class is `reset`: it gives
-    zeros, for a biLM that was trained sentence by sentence. The other two classes extend it.
+    Gives the state that the LSTMs of both directions start from. This class stands for the setting
+    `reset`: it gives zeros, for a biLM that was trained sentence by sentence. The classes for
+    `snapshot` and `carry` extend it.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

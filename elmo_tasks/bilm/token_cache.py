@@ -20,7 +20,9 @@ class TokenCache:
     def vectors(
         self, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
     ) -> torch.Tensor:
-        """Returns x^LM of distinct tokens. `compute` computes it for those that the cache lacks."""
+        """
+        Returns x^LM of distinct tokens. `compute` computes x^LM of the tokens that the cache lacks.
+        """
         if not 0 < len(char_ids) <= self._max_tokens:
             return compute(char_ids)
         keys = [row.tobytes() for row in char_ids.to(torch.int16).numpy()]

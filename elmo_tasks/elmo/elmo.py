@@ -27,7 +27,7 @@ class Elmo(torch.nn.Module):
     keep_sentence_boundaries (default `False`): Whether the two boundaries of each sentence have
         vectors too, as in AllenNLP's `Elmo`. A store of the biLM is then not used.
     mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`. Raises
-        `ConfigurationError` if `ElmoMix` refuses one.
+        `ConfigurationError` if `ElmoMix` refuses an argument.
     """
 
     def __init__(
@@ -82,14 +82,16 @@ class Elmo(torch.nn.Module):
 
         # Returns
 
-        ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding; after
-        them the mask, shape (batch, length), true at tokens. All are on the biLM's device. With
+        For each mix a tensor ELMo_k, shape (batch, length, width of ELMo_k), with zeros at padding;
+            then the mask, shape (batch, length), true at tokens. All tensors are on the biLM's
+            device. With
         `keep_sentence_boundaries`, the length is greater by 2: each sentence that has tokens begins
         and ends with a boundary.
 
         # Raises
 
-        `ValueError`: It is not a list of sentences (see `sentences_of`), or lengths do not fit.
+        `ValueError`: `sentences` is not a list of sentences (see `sentences_of`), or `lengths` do
+            not fit.
         """
         if not isinstance(sentences, torch.Tensor):
             sentences = self._char_ids(sentences, lengths)

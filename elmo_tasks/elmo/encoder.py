@@ -30,7 +30,7 @@ _PATIENCE = 1
 
 class ElmoEncoder:
     """
-    Computes ELMo of text outside a training (Peters et al. 2018). A sentence's vectors do not
+    Computes ELMo of text outside of training (Peters et al. 2018). A sentence's vectors do not
     depend on the other sentences.
 
         encoder = ElmoEncoder.from_pretrained("base")
@@ -131,7 +131,7 @@ class ElmoEncoder:
     ) -> dict[str, Any]:
         """
         Returns the outputs of sentences, named as in the table above and padded to the longest
-        sentence. All are held in memory; for large texts use `iterate`.
+        sentence. All outputs are held in memory; for large texts use `iterate`.
 
         # Parameters
 
@@ -141,7 +141,8 @@ class ElmoEncoder:
 
         # Raises
 
-        `ValueError`: It is not a list of sentences (see `sentences_of`), or lengths do not fit.
+        `ValueError`: `sentences` is not a list of sentences (see `sentences_of`), or `lengths` do
+            not fit.
         """
         tokens, longest = padded_sentences(sentences, self.tokenizer, lengths)
         outputs = self._empty(len(tokens), longest)

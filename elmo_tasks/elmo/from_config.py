@@ -30,9 +30,9 @@ def bilm_from_config(
         which is returned as it is. The argument `store` is an object with the arguments of
         `LayerStore`. `options` may be left out if `pretrained_file` is a name, folder or
         repository.
-    serialization_dir: The folder of the training, or of the unpacked archive. A model from an
-        archive has no store. A training keeps the options of a biLM that is given by its path, so
-        that its archive needs no other file.
+    serialization_dir: The folder of the training run, or of the unpacked archive. A model from an
+        archive has no store. A training run keeps the options of a biLM that is given by its path,
+        so that its archive needs no other file.
 
     # Raises
 
@@ -79,7 +79,7 @@ def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
 def bilm_of_path(name: str) -> dict[str, Any] | None:
     """
     Returns the `options` and the `pretrained_file` that the path or repository of a biLM stands for
-    in the jsonnet of our configs; `None` if this is neither.
+    in the jsonnet of our configs; `None` if the name is neither a path nor a repository.
     """
     path = os.path.expanduser(name)
     if not (os.path.exists(path) or is_hub_name(path)):
@@ -92,14 +92,14 @@ def bilm_of_path(name: str) -> dict[str, Any] | None:
 def with_kept_options(config: Any, folder: Path) -> Any:
     """
     Returns a copy of the config of a model, in which a `bilm` that is given by its path has the
-    options that its training kept in the folder.
+    options that the training run kept in the folder.
     """
     config, kept = copy.deepcopy(config), _kept_options(folder)
     for parent in parents_of_bilms(config):
         fields = _fields_of(parent["bilm"])
         file = fields.get("pretrained_file")
         if _lacks_options(parent["bilm"]) and file in kept:
-            # Where there is no folder of this path, it would be taken for a repository.
+            # On a machine without a folder of this path, the path would be taken for a repository.
             if file not in KNOWN_BILMS:
                 del fields["pretrained_file"]
             parent["bilm"] = {"options": kept[file], **fields}
@@ -107,7 +107,7 @@ def with_kept_options(config: Any, folder: Path) -> Any:
 
 
 def _lacks_options(bilm: Any) -> bool:
-    """Returns whether a biLM is neither a name, which every machine knows, nor has its options."""
+    """Returns whether a biLM has no options and is not a name, which every machine knows."""
     return bilm not in KNOWN_BILMS if isinstance(bilm, str) else "options" not in bilm
 
 
@@ -119,8 +119,9 @@ def _kept_options(folder: Path) -> dict[str, Any]:
 
 def _with_kept_options(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
-    Keeps the options of a biLM in the folder of a new training. From an archive, returns the fields
-    with the options that are there, if the biLM is not.
+    Keeps the options of a biLM in the folder of a new training run. If the folder is that of a
+    trained model and the biLM's file is missing, returns the fields with the options that were
+    kept.
     """
     kept = _kept_options(folder)
     # AllenNLP removes this field from the config of an archive.

@@ -71,8 +71,8 @@ def local_folder(name: str) -> Path:
 @functools.cache
 def _unzipped(path: str, written: tuple[int, ...]) -> Path:
     """
-    Unpacks a zip file, again if it was `written` again. Returns the folder of its files, which is
-    removed at exit.
+    Unpacks a zip file, and once more if the numbers `written` have changed. Returns the folder of
+    its files, which is removed at exit.
     """
     folder = Path(_folders.enter_context(unpacked(path)))
     # The zip file may have the files in a folder, and beside it what macOS adds.
@@ -84,7 +84,9 @@ def _unzipped(path: str, written: tuple[int, ...]) -> Path:
 
 
 def _is_data(path: Path) -> bool:
-    """Returns whether a file or folder is none that macOS adds, such as `.DS_Store`."""
+    """
+    Returns whether a path is none of the files and folders that macOS adds, such as `.DS_Store`.
+    """
     return not path.name.startswith(".") and path.name != "__MACOSX"
 
 
@@ -113,7 +115,7 @@ def files_in(folder: Path, name: str) -> tuple[Path, Path]:
 
 def fetched_weights(place: str, name: str, options: Path | Mapping[str, Any] | None) -> Path:
     """
-    Returns the path of the local copy of weights. Those at an address are fetched with their
+    Returns the path of the local copy of weights. Weights at an address are fetched with their
     vocabulary, if the options are those of a biLM of words.
     """
     path = local_file(place, name, "weights")
@@ -125,7 +127,7 @@ def _is_of_words(options: Path | Mapping[str, Any] | None) -> bool:
         try:
             options = parse_json(options.read_bytes())
         except ValueError:
-            # What is wrong is said when the options are used.
+            # The error is raised when the options are used.
             return False
     return isinstance(options, Mapping) and options.get("char_cnn") is None
 
@@ -133,8 +135,8 @@ def _is_of_words(options: Path | Mapping[str, Any] | None) -> bool:
 @functools.cache
 def _with_vocabulary(address: str, weights: Path) -> Path:
     """
-    Fetches the vocabulary beside the weights at an address. Returns the weights in a folder that
-    has both, since the copies of what was fetched have names of their own.
+    Fetches the vocabulary beside the weights at an address. Returns the path of the weights in a
+    folder that has both files under their names; copies of fetched files have other names.
     """
     beside = f"{address.rpartition('/')[0]}/{VOCABULARY_FILE}"
     try:

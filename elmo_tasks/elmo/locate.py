@@ -162,7 +162,7 @@ def locate_weights(
 ) -> Path:
     """
     Finds the weights of a biLM whose options are known: what `locate_bilm` takes, or the path or
-    address of a file of any name. Those at an address are fetched with their vocabulary, if the
+    address of a file of any name. Weights at an address are fetched with their vocabulary, if the
     options are those of a biLM of words.
     """
     name = os.path.expanduser(os.fspath(name))
@@ -175,8 +175,9 @@ def locate_weights(
 
 def last_written(name: Source) -> tuple:
     """
-    Returns what changes when the files of a biLM or model are written again, as part of the key of
-    what is remembered of it. What an address or a repository gives is fetched once by a process.
+    Returns the paths of the files of a biLM or model, with numbers that change when a file is
+    written again. A cache of the biLM or model has them in its key. The files of an address or a
+    repository are fetched only once by a process.
     """
     paths: list[Path] = []
     for part in name if isinstance(name, tuple) else (name,):
@@ -197,7 +198,7 @@ def is_name(name: str) -> bool:
 def _is_model(name: str) -> bool:
     """
     Returns whether a name, path, address or repository stands for a trained model; `False` for the
-    folder of a language model's training, which counts as a biLM.
+    folder of a language model's training run, which counts as a biLM.
     """
     if name in KNOWN_BILMS:
         return False

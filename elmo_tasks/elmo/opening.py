@@ -15,8 +15,8 @@ _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 class Opened(NamedTuple):
     """
-    What was opened: its name, its biLM, and the mixes of the layers by their places. A mix that was
-    saved with a biLM, outside a model, has the place "".
+    An opened biLM or model: its name, its biLM, and the mixes of the layers by their places. A mix
+    that was saved with a biLM, outside a model, has the place "".
     """
 
     name: str

@@ -56,8 +56,8 @@ class SentenceLayers:
         self, sentences: Iterable[list[str]], progress: tqdm | None = None
     ) -> Iterator[torch.Tensor]:
         """
-        Yields the layers of tokens that a reader of files or spaCy has made, which are not checked:
-        they may have blanks inside, as in Vietnamese. Otherwise it does what a call does.
+        Yields the layers of sentences as a call does, for tokens from spaCy or a reader of files.
+        The tokens are not checked: they may have blanks inside, as in Vietnamese.
         """
         max_characters = self.bilm.options.max_characters
         for window in windows(sentences):

@@ -1,4 +1,6 @@
-"""What a list of sentences is: for every function that takes sentences from a program."""
+"""
+Checks lists of sentences and their tokens, for every function that takes sentences from a program.
+"""
 
 import re
 import warnings
@@ -28,7 +30,8 @@ def sentences_of(
 ) -> Iterator[list[str]]:
     """
     Yields the tokens of each sentence of a list or a stream, without padding. A string is one
-    sentence: a flat list of words is as many sentences of one word. Warns of ten in a row.
+    sentence, so a flat list of words is as many sentences of one word. Warns about ten sentences of
+    one word in a row.
 
     # Parameters
 
@@ -37,7 +40,7 @@ def sentences_of(
 
     # Raises
 
-    `ValueError`: It is not a list of sentences but, for example, one string or a table; or
+    `ValueError`: `sentences` is not a list of sentences but, for example, one string or a table; or
         `tokens_of` refuses a sentence.
     """
     several = checked_list(sentences)
@@ -51,8 +54,8 @@ def padded_sentences(
 ) -> tuple[list[list[str]], int]:
     """
     Returns the tokens of each sentence, as `sentences_of` yields them, and the length of the
-    longest sentence with its padding. With `lengths`, the numbers of tokens, all further tokens are
-    padding. Raises `ValueError` also if the lengths do not fit the sentences.
+    longest sentence with its padding. `lengths` are the numbers of tokens in the sentences; all
+    further tokens are padding. Also raises `ValueError` if the lengths do not fit the sentences.
     """
     padded = list(_each(checked_list(sentences), tokenizer))
     if lengths is not None:
@@ -72,9 +75,9 @@ def tokens_of(
 
     # Parameters
 
-    tokenizer: Cuts a string into tokens; those of white space alone are left out. By default a
+    tokenizer: Cuts a string into tokens; tokens of white space alone are left out. By default a
         string is cut at white space.
-    name: What messages call the sentence.
+    name: The name of the sentence in messages.
 
     # Raises
 
@@ -86,8 +89,8 @@ def tokens_of(
 
 def checked_list(sentences: Any) -> Iterator[Any]:
     """
-    Yields what a list or a stream of sentences contains, unchecked. Warns of ten strings of one
-    word in a row. Raises `ValueError` if it is not a list.
+    Yields the items of a list or a stream of sentences. The items themselves are not checked. Warns
+    about ten strings of one word in a row. Raises `ValueError` if the argument is not such a list.
     """
     if problem := _no_list(sentences):
         raise ValueError(
@@ -177,7 +180,7 @@ def _cut_to_lengths(padded: list[list[Any]], lengths: list[int]) -> list[list[An
 
 
 def _no_list(given: Any) -> str | None:
-    """Says what something is that is no list, and what to do; returns `None` for a list."""
+    """Says what a value is that is not a list, and what to do. Returns `None` for a list."""
     kind = type(given).__name__
     if isinstance(given, str):
         return f"one string: {given!r:.80}; give a list that contains it"
@@ -201,7 +204,7 @@ def _no_list(given: Any) -> str | None:
 
 
 def _no_token(token: Any) -> str | None:
-    """Says why something is no token, and what to do; returns `None` for a token."""
+    """Says why a value is not a token, and what to do. Returns `None` for a token."""
     if not isinstance(token, str):
         return f"must be a string, not {token!r:.80}"
     if not token:

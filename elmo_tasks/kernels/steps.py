@@ -29,9 +29,9 @@ def step(
     gates, recurrent: Shapes (rows, 4 * cell_dim): the gates before their activation are the sum of
         both. If `memories` is given, the values of the gates overwrite `gates`.
     memory: Shape (rows, cell_dim): the cell state. The new cell state overwrites it.
-    clip: The bound on the absolute values of the memory.
+    clip: The bound on the absolute values of the cell state.
     hidden: Shape (rows, cell_dim): receives o tanh(memory).
-    memories: Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.
+    memories: Shape (rows, cell_dim): receives the new cell state, if a gradient will be needed.
     """
     compiled = _kernels(gates, memory)
     if compiled is not None:
@@ -68,11 +68,11 @@ def step_gradient(
     # Parameters
 
     gates, memories: Shapes (rows, 4 * cell_dim) and (rows, cell_dim), as `step` filled them.
-    before: Shape (rows, cell_dim): the memory before the step.
+    before: Shape (rows, cell_dim): the cell state before the step.
     grad_hidden: Shape (rows, cell_dim): the gradient of `hidden`.
-    grad_memory: Shape (rows, cell_dim): the part of the gradient of the new memory that comes from
-        later steps. The gradient of the memory before the step overwrites it.
-    clip: The bound on the absolute values of the memory.
+    grad_memory: Shape (rows, cell_dim): the part of the gradient of the new cell state that comes
+        from later steps. The gradient of the cell state before the step overwrites it.
+    clip: The bound on the absolute values of the cell state.
     grad_gates: Shape (rows, 4 * cell_dim): receives the gradient of the gates before activation.
     hidden: Shape (rows, cell_dim): receives o tanh(memory) again.
     """

@@ -21,7 +21,7 @@ class Bcn(Classifier):
     """
     The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in Peters
     et al. 2018, supplement A.8. A biLSTM encodes a sentence, which then attends to itself. A second
-    biLSTM reads what the attention found. Four poolings make the vector that is classified.
+    biLSTM reads the output of the attention. Four poolings make the vector that is classified.
 
     Registered as a `Model` with name "elmo_bcn".
 
@@ -29,7 +29,7 @@ class Bcn(Classifier):
 
     feedforward: Applied to every embedded token.
     encoder: Computes X from the output of `feedforward`.
-    integrator: Reads [X; X - C; X * C], where C is what each token finds by attention.
+    integrator: Reads [X; X - C; X * C], where C is the output of the attention for each token.
     classifier (`FeedForward` or `Maxout`): Computes the logits of the classes from the four pooled
         vectors.
     output_place (default `'encoder'`): The layer whose output ELMo joins: `encoder`, before the

@@ -110,7 +110,8 @@ class Bidaf(Model):
         question, passage: Texts of at least one token each.
         span_start, span_end (`torch.LongTensor`): Shape (batch, 1): the indices of the first and
             the last token of the answer, or -1 if the answer has no place. The loss ignores such
-            questions, and is 0 if a batch has no others; the metric scores them as all others.
+            questions, and is 0 if a batch has only such questions; the metric scores them like any
+            question.
         metadata: A dictionary for each question: `passage`, a `Passage`; `id`; if they are known,
             `answers`, a list of texts; and `read`, the windows of the passage that are read (see
             `Window`). In training a passage is one window.
@@ -148,8 +149,8 @@ class Bidaf(Model):
 
     def read(self, *texts: TextFieldTensors) -> list[ReadText]:
         """
-        Reads questions or passages by themselves, each a field of the instances. What is read of a
-        text depends on no other text.
+        Embeds and encodes texts: each argument is a field of the instances, questions or passages.
+        The output for a text does not depend on any other text.
         """
         return [
             ReadText(text.extend(self._encode(self.encoder, text.x, text.mask)), text.mask)
@@ -241,15 +242,16 @@ def best_spans(
     num_best: int = 1,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """
-    Finds the most probable spans of passages, each within one window. A span's probability is that
-    of its start times that of its end, each a softmax over all windows of the passage: so a sum of
-    logits decides, before any softmax over one window (Clark and Gardner 2017, section 4).
+    Finds the most probable spans of passages, each within one window. A span's probability is the
+    probability of its start times that of its end. Each of the two comes from a softmax over all
+    windows of the passage, not over one window, so spans rank by the sums of their logits (Clark
+    and Gardner 2017, section 4).
 
     # Parameters
 
     start_logits, end_logits: Shape (batch, length); the logits are finite.
     windows: Shape (batch, length): for each token the number of its window, from 1 on, and 0 at
-        padding and what is not read; or a mask, if a passage is one window.
+        padding and at tokens that are not read; or a mask, if a passage is one window.
     max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
     num_best (default `1`): The number of spans to return for each passage; fewer if the padded
         length allows no more.
@@ -283,8 +285,8 @@ def distinct_spans(
     num_best: int = 1,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """
-    Finds the most probable spans of one passage, of which none overlaps a more probable one. Has
-    the parameters of `best_spans`, with a batch of 1, and returns what it does.
+    Finds the most probable spans of one passage, of which none overlaps a more probable one. The
+    parameters and the result are those of `best_spans`, for a batch of 1.
     """
     # A span overlaps at most this many others.
     overlapping = max_tokens * (2 * max_tokens - 1)

@@ -151,7 +151,10 @@ class CorefResolver(Model):
         return {**output_dict, "clusters": _clusters(output_dict)}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """Returns the scores of `CorefMetric`; a training scores only the sentences it reads."""
+        """
+        Returns the scores of `CorefMetric`. Training scores only the sentences that the model
+        reads.
+        """
         return {**self.coref.get_metric(reset), **self.text_embedder.mix_metrics()}
 
     def _run(self, about: dict[str, Any]) -> DocumentRun:

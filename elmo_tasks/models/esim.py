@@ -20,15 +20,16 @@ class Esim(Classifier):
     """
     ESIM, the sequence model of Chen et al. 2017, section 3, with ELMo as in Peters et al. 2018,
     supplement A.3. A biLSTM encodes premise and hypothesis, and each attends to the other. A second
-    biLSTM reads each text together with what its attention found. The two texts share all layers.
+    biLSTM reads each text together with the output of its attention. The two texts share all
+    layers.
 
     Registered as a `Model` with name "elmo_esim".
 
     # Parameters
 
     encoder: The first biLSTM. ELMo joins its output at the output place.
-    projection: Applied to the enhancement [a; ã; a - ã; a * ã], where ã is what each token finds by
-        attention.
+    projection: Applied to the enhancement [a; ã; a - ã; a * ã], where ã is the output of the
+        attention for each token.
     composer: The second biLSTM.
     classifier: Computes the logits of the classes from the mean and the maximum of each text.
     dropout (default `0.5`): Applied to the inputs of `encoder` and `composer`, where all tokens of
@@ -118,8 +119,9 @@ class Esim(Classifier):
         masks: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
         """
-        Composes each text with what its tokens found in the other text. `found` has the shapes of
-        `texts`. Returns the pooled vector of each text: shape (batch, 2 * width of the composer).
+        Composes each text with `found`, the output of its attention to the other text. `found` has
+        the shapes of `texts`. Returns the pooled vector of each text: shape (batch, 2 * width of
+        the composer).
         """
         enhanced = [
             torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)

@@ -65,9 +65,7 @@ def choose_antecedents(
 def _right(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
-    """
-    Returns the log probabilities. Wrong choices get the smallest number of the dtype instead.
-    """
+    """Returns the log probabilities, where wrong choices get the smallest number of the dtype."""
     rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
     smallest = min_value_of_dtype(log_probabilities.dtype)
     # A mention that cannot be an antecedent has the smallest score.

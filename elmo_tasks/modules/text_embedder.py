@@ -26,7 +26,8 @@ class EmbeddedText(NamedTuple):
     # Parameters
 
     x: Shape (batch, length, x_dim): [x_k; ELMo_k], or x_k if ELMo is not at the input.
-    elmo: Shape (batch, length, elmo_dim): ELMo_k for the output, of width 0 if it gets none.
+    elmo: Shape (batch, length, elmo_dim): ELMo_k for the output, of width 0 if ELMo is not at the
+        output.
     mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
     """
 

@@ -14,7 +14,7 @@ class WindowRows(NamedTuple):
 
     # Parameters
 
-    places: The row of the passage in the batch, for each window, and the window.
+    places: For each window, the row of its passage in the batch, and the window.
     """
 
     places: list[tuple[int, Window]]

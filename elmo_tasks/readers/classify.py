@@ -26,8 +26,8 @@ SEVERAL = "several_labels"
 class ClassifyReader(TextReader):
     """
     Reads texts with labels from tables or JSON (see `read_rows`). Rows without a text or a label
-    are left out and counted in the log, as are those that a user of Prodigy rejected or ignored
-    (see `complete_rows`).
+    are left out and counted in the log, as are rows that a user of Prodigy rejected or ignored (see
+    `complete_rows`).
 
     An instance has the fields `tokens`, `label` and `metadata`, and `second` if a row has two
     texts. `metadata["sentences"]` has the words of each sentence of each text.
@@ -38,8 +38,9 @@ class ClassifyReader(TextReader):
 
     texts (default `['text']`): The names of the one or two columns with texts.
     label (default `'label'`): The name of the column with the label.
-    separator: The text between the labels of a row, which may then have several labels or none. In
-        JSON and Parquet, the labels may also be a list. By default, a row has one label.
+    separator: The characters between the labels of a row. With a separator, a row may have several
+        labels or none; in JSON and Parquet, the labels may also be a list. By default, a row has
+        one label.
     max_tokens, language (default `'en'`): As for `TextSentences`.
     token_indexers: By default word ids under the name `tokens`.
     """
@@ -114,7 +115,10 @@ class ClassifyReader(TextReader):
         return Instance(fields)
 
     def labels_of(self, values: dict[str, Any]) -> str | list[str]:
-        """Returns the label or labels of a row. Raises `ValueError` if the one label is missing."""
+        """
+        Returns the label or labels of a row. Raises `ValueError` if a row must have one label and
+        lacks it.
+        """
         value = values.get(self.label)
         if self.separator is not None:
             several = value if isinstance(value, list) else plain_text(value).split(self.separator)

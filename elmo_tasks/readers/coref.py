@@ -63,8 +63,8 @@ class CorefReader(TextReader):
     stream.
 
     Each part of a document is an instance, with the fields `tokens`, `genre` and `metadata`.
-    Clusters of only one mention are `singletons` there: the model predicts none, and misses them,
-    as in the official scorer. The log says how many there are.
+    `metadata` has clusters of only one mention as `singletons`. The model never predicts such a
+    cluster, so each counts as missed, as in the official scorer. The log says how many there are.
 
     Registered as a `DatasetReader` with name "elmo_coref".
 
@@ -120,7 +120,8 @@ class CorefReader(TextReader):
         sentences: At least one sentence, each of at least one word.
         speakers: The speaker of each word. By default all words have the same speaker.
         genre: A genre of the training data; any other genre counts as no genre.
-        clusters: The gold clusters. A mention `(start, end)` is the document's `words[start:end]`.
+        clusters: The gold clusters, as lists of mentions. A mention `(start, end)` is the
+            document's `words[start:end]`.
         """
         num_words = sum(map(len, sentences))
         metadata: dict[str, Any] = {
@@ -142,7 +143,7 @@ class CorefReader(TextReader):
 
 
 def gold_clusters(metadata: Mapping[str, Any]) -> list[list[Span]]:
-    """Returns the clusters in the metadata of an instance, also those of one mention."""
+    """Returns the clusters in the metadata of an instance, including clusters of one mention."""
     return [*metadata["clusters"], *metadata.get("singletons", ())]
 
 
@@ -152,13 +153,13 @@ def read_coref(
     """
     Yields the documents of a file in the format of CoNLL-2012, or of JSON lines (see
     `read_json_lines`) if the first line is an object. A document begins with a line `#begin
-    document (NAME); part 000` and ends with a line `#end document`. If that is missing, it ends
-    before the next one or with the file, which is logged. Each token has a line
-    of columns, and an empty line ends a sentence (see `sentence_columns`). The file is not held in
-    memory.
+    document (NAME); part 000` and ends with a line `#end document`. If the end line is missing, the
+    document ends before the next document or with the file, and this is logged. Each token has a
+    line of columns, and an empty line ends a sentence (see `sentence_columns`). The file is not
+    held in memory.
 
     The column `coreference` has `(0` where a mention of cluster 0 begins, `0)` where it ends, `(0)`
-    at a mention of one token, `|` between several of these, and `-` at all other tokens.
+    at a mention of one token, `|` between several such marks, and `-` at all other tokens.
 
     # Parameters
 
@@ -225,8 +226,8 @@ def _documents(file_path: str | os.PathLike) -> Iterator[_Lines]:
         yield document
     if without_end:
         message = (
-            "%s: %d documents have no line %r, the first that of line %d: they end before the next "
-            "one or with the file; is it whole?"
+            "%s: %d documents have no line %r, the first is the document of line %d: they end "
+            "before the next document or with the file; is the file whole?"
         )
         logger.warning(message, file_path, len(without_end), _END, without_end[0])
 

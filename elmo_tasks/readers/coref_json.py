@@ -19,10 +19,10 @@ _EXAMPLE = (
 
 def read_json_lines(file_path: str | os.PathLike) -> Iterator[dict[str, Any]]:
     """
-    Yields the fields of a `CorefDocument` for each line: a JSON object with `sentences`, lists of
-    words; `clusters` of mentions, each with the indices of its first and its last word in the
-    document; and perhaps `doc_key`, and `speakers`, one for each word or each sentence. Raises
-    `ValueError` with file and line if a line has another shape.
+    Yields the fields of a `CorefDocument` for each line. A line is a JSON object. It has
+    `sentences`, which are lists of words, and `clusters` of mentions; a mention is the indices of
+    its first and its last word in the document. It may have `doc_key`, and `speakers`, one for each
+    word or each sentence. Raises `ValueError` with file and line if a line has another shape.
     """
     for record in read_records(file_path, "json"):
         with at_line(file_path, record.line):
@@ -34,7 +34,9 @@ def _document(values: dict[str, Any], line: str) -> dict[str, Any]:
     if not isinstance(sentences, list) or not sentences or not isinstance(clusters, list):
         raise ValueError(f"expected {_EXAMPLE}, but got {values!r:.80}")
     if "subtoken_map" in values:
-        raise ValueError("the sentences are of parts of words (subtoken_map); give those of words")
+        raise ValueError(
+            "the sentences consist of parts of words (subtoken_map); give sentences of words"
+        )
     for sentence in sentences:
         if not _is_list(sentence) or not all(isinstance(word, str) and word for word in sentence):
             raise ValueError(f"a sentence must be a list of words, not {sentence!r:.80}")

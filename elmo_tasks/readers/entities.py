@@ -15,8 +15,9 @@ _SYNONYMS = {"E": "L", "S": "U", "M": "I", "W": "U"}
 
 class Entity(NamedTuple):
     """
-    A named entity of a sentence, or an argument of a predicate: `tokens[start:end]`. The type, such
-    as PER, or the role, such as ARG0, is empty if the tags have no types.
+    A named entity of a sentence, or an argument of a predicate: `tokens[start:end]`. `type` is the
+    entity's type, such as PER, or the argument's role, such as ARG0; it is empty if the tags have
+    no types.
     """
 
     type: str
@@ -39,10 +40,10 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
     # Parameters
 
     tags: A tag for each token: `O`, or a prefix, a hyphen and a type; or the prefix alone.
-    scheme: `BIO` or `BIOUL`, which accepts BIOES too. By default B and I are accepted in any order,
-        as in IOB1, and read by the rules of conlleval: a B begins an entity, and so does an I
-        unless the tag before it has the same type. Raises `TagError` if the scheme does not allow
-        the tags.
+    scheme: `BIO` or `BIOUL`; `BIOUL` accepts BIOES too, and `TagError` is raised for tags that the
+        scheme does not allow. By default, B and I are accepted in any order, as in IOB1, and read
+        by the rules of conlleval: a B begins an entity, and so does an I unless the tag before it
+        has the same type.
     """
     begun: list[tuple[str, int]] = []
     ends: list[int] = []

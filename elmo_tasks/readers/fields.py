@@ -22,7 +22,8 @@ UNKNOWN_LABEL = -1
 GENRES = "genre_labels"
 _PREDICATES = "predicate_labels"
 _OTHERS = "no_predicate_labels"
-# How the training data write the tags of spans; AllenNLP adds no tokens to such a name either.
+# The namespace of how the training data write the tags of spans. AllenNLP adds no tokens to a
+# namespace whose name ends in "tags" either.
 _WRITTEN = "written_tags"
 
 # The number of last letters that decide whether a word outside the training data is a predicate.
@@ -128,8 +129,8 @@ class TagsField(SequenceLabelField):
 
 def written_scheme(vocab: Vocabulary) -> TagScheme:
     """
-    Returns how most of a model's data write the tags of spans; BIO, if its vocabulary does not
-    tell, as that of `ner` or of another reader.
+    Returns the scheme in which most of a model's data write the tags of spans. Returns BIO if the
+    vocabulary does not tell the scheme, as the vocabularies of `ner` and of other readers.
     """
     written = vocab.get_index_to_token_vocabulary(_WRITTEN)
     return TagScheme.parse(written[0]) if written else TagScheme()
@@ -144,8 +145,8 @@ class PredicateField(IndexField):
 
     # Parameters
 
-    others: The words of the sentence that are no predicates. Only one of the sentence's instances
-        has them, so that each word counts once.
+    others: The words of the sentence that are not predicates. Only one of the sentence's instances
+        has these words, so that each word counts once.
     """
 
     __slots__ = ["others"]

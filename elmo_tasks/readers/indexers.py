@@ -19,8 +19,8 @@ class CharIdsIndexer(TokenIndexer):
     made. Until then, an indexed text is a list of words. AllenNLP's indexer needs two kilobytes a
     token instead.
 
-    A batch with a word of more than 47 bytes has more than 50 characters a token (see
-    `num_characters`): each biLM of ours takes as many as its options say. For AllenNLP's own
+    A batch with a word of more than 47 bytes has more than 50 char ids for each token (see
+    `num_characters`). Each biLM of ours then takes as many as its options say. For AllenNLP's own
     `elmo_token_embedder` use `elmo_characters`.
 
     Registered as a `TokenIndexer` with name "elmo_char_ids".
@@ -42,7 +42,7 @@ class CharIdsIndexer(TokenIndexer):
         return {"elmo_tokens": [token.ensure_text() for token in tokens]}
 
     def get_padding_lengths(self, indexed_tokens: dict[str, list[str]]) -> dict[str, int]:
-        """Returns the number of tokens, and the number of characters that each needs."""
+        """Returns the number of tokens, and the number of char ids that each token needs."""
         words = indexed_tokens["elmo_tokens"]
         return {"elmo_tokens": len(words), _CHARACTERS: num_characters([words])}
 
@@ -60,9 +60,9 @@ class CharIdsIndexer(TokenIndexer):
 @TokenIndexer.register("elmo_word_characters")
 class WordCharactersIndexer(TokenCharactersIndexer):
     """
-    AllenNLP's `characters`, except that it reads the first 50 characters of a word, about as many
-    as a biLM. AllenNLP's indexer pads all words of a batch to the longest, so that one word of
-    100,000 characters among 5,000 words takes gigabytes.
+    AllenNLP's `characters`, except that only the first 50 characters of a word are read, about as
+    many as a biLM reads. AllenNLP's indexer pads all words of a batch to the longest, so that one
+    word of 100,000 characters among 5,000 words takes gigabytes.
 
     Registered as a `TokenIndexer` with name "elmo_word_characters". It has the parameters of
     `TokenCharactersIndexer`.

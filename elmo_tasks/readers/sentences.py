@@ -126,7 +126,9 @@ def _texts(instance: Instance) -> list[TextField]:
 
 
 def _written(file_path: str) -> list[tuple[int, ...]]:
-    """Returns what changes when the files of a path, a folder or a glob pattern are written."""
+    """
+    Returns numbers that change when the files of a path, a folder or a glob pattern are written.
+    """
     return [written(file) for file in _files(file_path)]
 
 

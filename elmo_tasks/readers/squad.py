@@ -30,10 +30,10 @@ class SquadReader(TextReader):
     """
     Reads SQuAD (Rajpurkar et al. 2016), version 1.1 or 2.0, in its official JSON and in the shapes
     that other tools give it (see `read_squad`). The labels of a question are the first and the last
-    token that overlap its answer. If it has several answers, the most frequent one counts. An
-    answer that is not in the passage at its `answer_start` is warned of; if it is nearby (see
-    `GoldAnswer.found_in`), that is its place. A question none of whose answers has a place gets
-    the labels -1, with which it is scored, but not learnt.
+    token that overlap its answer. If it has several answers, the most frequent one counts. The log
+    warns about an answer that is not in the passage at its `answer_start`. If the answer is nearby
+    (see `GoldAnswer.found_in`), it is taken from there; otherwise it has no place. If none of a
+    question's answers has a place, the question gets the labels -1: it is scored, but not learnt.
 
     Questions that version 2.0 marks as impossible are left out, and so are questions without
     answers or without a word in the question or passage. At the end, the reader logs how many were
@@ -153,7 +153,7 @@ class SquadReader(TextReader):
         )
 
     def _reason_against(self, question: Question) -> str | None:
-        """Returns the name of the questions that are left out, if this is one of them."""
+        """Returns the kind of questions, all left out, that this question belongs to, or `None`."""
         if question.is_impossible:
             return "impossible questions"
         if not question.answers:
@@ -186,7 +186,7 @@ class SquadReader(TextReader):
 
 
 def _warn(origin: str, answer: GoldAnswer, found: GoldAnswer | None, counts: Counter[str]) -> None:
-    """Counts an answer that is not at its `answer_start`, and names the first ones of a file."""
+    """Counts an answer that is not at its `answer_start`. Logs the first such answers of a file."""
     what, end = "wrong answers left out", "it is left out"
     if found is not None:
         what, end = "answers taken from another place", f"it is taken from {found.start}"

@@ -13,7 +13,7 @@ from elmo_tasks.common.text_files import at_line, read_lines
 
 logger = logging.getLogger(__name__)
 
-# The lists in which other lists or questions are.
+# The keys of lists that hold other lists or questions.
 _LISTS = ("data", "paragraphs")
 
 # An answer may be this many characters from its `answer_start`.
@@ -36,9 +36,10 @@ class GoldAnswer(NamedTuple):
 
     def found_in(self, passage: str) -> "GoldAnswer | None":
         """
-        Returns the answer at the place that its `start` means, or `None`. Some files count
-        characters beyond U+FFFF twice, as UTF-16 does. Otherwise, the text must stand exactly once
-        near its `start`, or without a `start` exactly once in the passage.
+        Returns the answer at the place that its `start` means, or `None` if there is none. Some
+        files count characters beyond U+FFFF twice, as UTF-16 does. If this does not explain the
+        `start`, the text must occur exactly once near it; without a `start`, exactly once in the
+        passage.
         """
         if self.start is None:
             start, end = 0, len(passage)
@@ -61,7 +62,7 @@ class Question(NamedTuple):
 
     # Parameters
 
-    id: The id that the file gives it; `read_squad` makes missing and repeated ones unique.
+    id: The id in the file. `read_squad` makes ids unique that are missing or repeated.
     question, passage: Texts, which are empty if the file has none.
     is_impossible: Whether the file says that the passage does not answer the question.
     path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`, or in JSON
@@ -115,8 +116,9 @@ class Passage(NamedTuple):
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """
     Returns the questions of a file: JSON, JSON lines or Parquet (see `parse_squad`). Each question
-    has an id of its own: without one, its path; and `ID_2` if an earlier one has ID. Raises
-    `ValueError` with the file, and the line or the path in the JSON, if it has another format.
+    has a unique id: a question without an id gets its path as id, and one whose id ID an earlier
+    question has gets `ID_2`. If the file has another format, raises `ValueError` with the file, and
+    the line or the path in the JSON.
     """
     content = None if kind_of(file_path) == "parquet" else _whole_json(file_path)
     if content is None:
@@ -181,11 +183,12 @@ def _with_unique_ids(questions: list[Question], file_path: str | os.PathLike) ->
 def parse_squad(content: Any, path: str = "") -> Iterator[Question]:
     """
     Yields the questions in the content of a file. `data` has articles, an article `paragraphs`, and
-    a paragraph a `context` and the questions `qas`; any of these may be the content, or stand in a
-    list. A question may also have its `context` itself.
+    a paragraph a `context` and the questions `qas`; the content may also be any one of these, or a
+    list of them. A question may also have its `context` itself.
 
-    A question has `question`, and may have `id`, `is_impossible`, and `answers` or `answer`: one or
-    a list of objects with `text` and `answer_start`, an object with a list of each, or texts.
+    A question has `question`, and may have `id`, `is_impossible`, and `answers` or `answer`. These
+    are an object with `text` and `answer_start`, a list of such objects, an object whose `text` and
+    `answer_start` are lists, or texts alone.
 
     Raises `ValueError` with the path in the JSON if it has another shape.
     """
@@ -249,7 +252,7 @@ def _answers(value: Any, path: str) -> Iterator[GoldAnswer]:
 
 
 def _stripped(text: str, start: int | None) -> tuple[str, int | None]:
-    """Returns a text without white space around it, and where that begins."""
+    """Returns a text without white space around it, and the offset at which it then begins."""
     ahead = len(text) - len(text.lstrip())
     return text.strip(), None if start is None else start + ahead
 

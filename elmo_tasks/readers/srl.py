@@ -26,7 +26,7 @@ from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 logger = logging.getLogger(__name__)
 
-# The value of the column `predicate` at tokens that are no predicate.
+# The value of the column `predicate` at tokens that are not predicates.
 _NO_PREDICATE = "-"
 
 # The columns of CoNLL-2005, if the words and the propositions are joined.
@@ -38,9 +38,10 @@ _BRACKETS = re.compile(r"((?:\([^()*]+)*)\*((?:[^()*]*\))*)")
 
 class Predicate(NamedTuple):
     """
-    A predicate of a sentence: the index of its token, and its arguments in their order. They do not
-    overlap. The role V is the predicate itself, `C-` continues an argument, `R-` refers to one.
-    `nested` are the arguments within others, in their order, the outer ones first.
+    A predicate of a sentence: the index of its token, and its arguments. The role V marks the
+    predicate itself, `C-` continues an argument, and `R-` refers to one. `arguments` are in their
+    order and do not overlap. Arguments that lie within another one are in `nested` instead, in
+    their order, the outer ones first.
     """
 
     position: int
@@ -63,8 +64,8 @@ class SrlReader(TextReader):
 
     Each predicate is an instance, with the fields `tokens`, `predicate`, `tags` in the scheme BIO,
     and `metadata`. The instances of a sentence share its tokens in memory. A sentence without a
-    predicate has no instance. An argument within another one, as OntoNotes 5 has some, has no tags;
-    the metric counts it, as the official script does.
+    predicate has no instance. OntoNotes 5 has some arguments within other arguments: the inner ones
+    have no tags, but the metric counts them, as the official script does.
 
     Registered as a `DatasetReader` with name "elmo_srl".
 
@@ -128,7 +129,7 @@ class SrlReader(TextReader):
 
 
 def gold_arguments(metadata: Mapping[str, Any]) -> list[Entity]:
-    """Returns the arguments in the metadata of an instance, also those within others."""
+    """Returns the arguments in the metadata of an instance, including arguments within others."""
     return [*metadata["arguments"], *metadata.get("nested", ())]
 
 
@@ -142,7 +143,7 @@ def read_srl(
 
     The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
     and `)` behind the star ends it. An argument may be within another one: `(ARG2(ARG1*))`. At the
-    end, the number of these is logged.
+    end, the number of such inner arguments is logged.
 
     # Parameters
 
@@ -182,7 +183,7 @@ def read_srl(
 
 
 def _records(file_path: str | os.PathLike, columns: Sequence[str]) -> Iterator[Record]:
-    """Yields the sentences. If the first one has other columns, the error says how to name them."""
+    """Yields the sentences. If the first has other columns, the error says how to name columns."""
     for record in read_records(file_path, "columns", columns):
         check_indices(record.file, record.line, record.values.get("index", ()))
         yield record
@@ -215,7 +216,9 @@ def _sentence(record: Record) -> SrlSentence:
 
 
 def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[Entity, ...]]:
-    """Returns the arguments in a column that are in no other one, and those that are."""
+    """
+    Returns the arguments in a column: those that are in no other argument, and those that are.
+    """
     spans: list[Entity] = []
     # The indices in `spans` of the arguments that are open, the outermost first.
     begun: list[int] = []

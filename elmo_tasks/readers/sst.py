@@ -43,7 +43,7 @@ _ESCAPES = {
 
 
 class Node(NamedTuple):
-    """A node of a tree: it has a label from 0 to 4 and covers `words[start:end]` of its tree."""
+    """A node of a tree. It has a label from 0 to 4, and covers `words[start:end]` of its tree."""
 
     label: int
     start: int
@@ -73,9 +73,9 @@ class SstReader(TextReader):
 
     # Parameters
 
-    granularity (default `'5-class'`): `5-class`; `3-class`, which joins the two negative and the
-        two positive labels; or `2-class`, which joins them too, and leaves neutral phrases out and
-        counts them in the log.
+    granularity (default `'5-class'`): `5-class`; `3-class`, which joins the two negative labels and
+        the two positive labels; or `2-class`, which joins these labels too, leaves neutral phrases
+        out, and counts them in the log.
     min_phrase_tokens: For training: every node of at least this many tokens is an instance with its
         own label. By default, as for an evaluation, only whole sentences are instances.
     token_indexers: By default word ids under the name `tokens`.

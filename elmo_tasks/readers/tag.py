@@ -96,7 +96,7 @@ class TagReader(TextReader):
         self.spans = spans
         self.columns = columns or ["word", "tag"]
         self.tokenizer: Tokenizer = ElmoSpacyTokenizer(language)
-        # The kind of the files, if their names do not tell it.
+        # The kind of the files, if `kind_of` is not to tell it.
         self._kind: str | None = None
 
     @classmethod
@@ -189,10 +189,10 @@ class TagReader(TextReader):
     ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
         Yields the records of a file, which is read as a stream, and the sentence in each. Objects
-        of JSON that a user of Prodigy rejected or ignored are `left_out`, or counted in the log.
-        Raises
-        `ConfigurationError` if the file has no column `column`, and `ValueError` with file and line
-        if a line cannot be read, or no span begins and ends with a word.
+        of JSON that a user of Prodigy rejected or ignored are left out, and counted in `left_out`
+        or in the log. Raises `ConfigurationError` if the file has no column `column`, and
+        `ValueError` with file and line if a line cannot be read, or no span begins and ends with a
+        word.
         """
         kind = self.kind_of(path)
         if kind == "json":
@@ -219,8 +219,8 @@ class TagReader(TextReader):
         self, path: str | os.PathLike, left_out: LeftOut | None
     ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
-        Yields the records of JSON or Parquet. Those with a span that no tags can mark are left out
-        and counted in the log, as are the spans that lose blanks.
+        Yields the records of JSON or Parquet. Records with a span that no tags can mark are left
+        out. The log counts them, and also the spans that lose blanks.
         """
         misplaced: list[tuple[int, MisplacedSpan]] = []
         with_blanks: list[tuple[int, str]] = []
@@ -255,9 +255,9 @@ class TagReader(TextReader):
 
     def has_columns(self, path: str | os.PathLike, labels: Collection[str]) -> bool:
         """
-        Returns whether a file, whatever it is called, is in the columns of this reader: most lines
-        have as many values, and most tags are those of a model with these `labels`, or no tags at
-        all, such as `_`.
+        Returns whether a file, whatever it is called, has the columns of this reader. It has them
+        if most lines have the right number of values, and most tags are tags of a model with these
+        `labels`. A placeholder such as `_` in place of all tags counts as well.
         """
         layout, rows = read_head(path, self.columns)
         if not rows or not {"word", self.column} <= set(layout.names):

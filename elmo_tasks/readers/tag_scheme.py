@@ -20,8 +20,8 @@ _PREFIXES = {
 
 class TagScheme(NamedTuple):
     """
-    How the training data of a model write the tags of spans. A vocabulary keeps it as a text such
-    as `BIOES B-TYPE O`, so that answers are written alike.
+    How the training data of a model write the tags of spans. The vocabulary keeps the scheme as a
+    text such as `BIOES B-TYPE O`, so that answers are written in the same scheme.
 
     # Parameters
 
@@ -58,7 +58,7 @@ class TagScheme(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "TagScheme":
-        """Returns the scheme of a text as `str` writes it; of another text, BIO."""
+        """Returns the scheme that `str` wrote as this text. Returns BIO for any other text."""
         name, *rest = text.split(" ")
         if name not in _PREFIXES or len(rest) != 2:
             return cls()
@@ -85,7 +85,9 @@ class TagScheme(NamedTuple):
 
 
 def learnt_usual(tags: Collection[str]) -> dict[str, str]:
-    """Returns how the tags of spans are usually written; those without prefixes in IOB1."""
+    """
+    Returns the usual form of each tag that marks spans. Tags without prefixes get the form of IOB1.
+    """
     usual = usual_tags(tags)
     return tags_of_types(set(tags) - {""}) if usual.keys() <= {"O"} else usual
 

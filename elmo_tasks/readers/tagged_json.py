@@ -36,8 +36,8 @@ class TaggedWords(NamedTuple):
 def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> TaggedWords:
     """
     Returns the words of a record, and their tags in the field `column`: a tag for each of the
-    `tokens`, or spans of a `text` in characters, which become tags in BIO. Blanks around a span are
-    no part of it. A text without tokens is cut by `tokenize`.
+    `tokens`, or spans of a `text` in characters, which become tags in BIO. Blanks at the ends of a
+    span are not part of it. A text without tokens is cut by `tokenize`.
 
     # Raises
 
@@ -91,8 +91,8 @@ def text_of_record(values: dict[str, Any]) -> str | None:
 
 def as_input(values: dict[str, Any]) -> dict[str, Any]:
     """
-    Returns a record as an input of a predictor: its words as the list `tokens`, also those of
-    Prodigy, or the text of a task of Label Studio as `text`.
+    Returns a record as an input of a predictor: its words, also in Prodigy's form, as the list
+    `tokens`, or the text of a task of Label Studio as `text`.
     """
     words = next((values[name] for name in _TOKENS if _are_words(values.get(name))), None)
     text = text_of_record(values)

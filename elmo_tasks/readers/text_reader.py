@@ -55,8 +55,8 @@ def passed_through(choose: Callable[[Iterable], Iterable], reader: DatasetReader
 
 def text_of(values: dict[str, Any], name: str) -> str:
     """
-    Returns the text in a field of a record, in which a number is text as well, since a table of
-    text has it so. Raises `ValueError` if there is none.
+    Returns the text in a field of a record. A number counts as text, because tables of text make no
+    difference. Raises `ValueError` if there is no text.
     """
     if name not in values:
         raise ValueError(f"there is no field {name}{nearest_or_all(name, values)}")
@@ -70,8 +70,8 @@ def text_of(values: dict[str, Any], name: str) -> str:
 
 def located(instance: Instance, line: int, values: Mapping[str, Any] = {}) -> Instance:
     """
-    Notes in the metadata of an instance where its file has it: the number of the `line` at which it
-    begins, and the `id` that the file gives it, if there is one among the `values`.
+    Notes in the metadata of an instance where it is in its file: the number of the `line` at which
+    it begins and, if `values` has one, its `id`.
     """
     ids = (value for name, value in values.items() if name.lower() in _IDS)
     given = next((value for value in ids if isinstance(value, str | int) and value != ""), None)
@@ -92,7 +92,10 @@ class DocumentField(TextField):
 
 
 def sentences_of(text: TextField) -> Sequence[list[Token]]:
-    """Returns what a biLM reads one by one: a document's sentences, or another text as a whole."""
+    """
+    Returns the token lists that a biLM reads one by one: a document's sentences, or another text
+    whole.
+    """
     return text.sentences if isinstance(text, DocumentField) else [text.tokens]
 
 

@@ -23,7 +23,7 @@ _WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
 
 
 def tokens_of(text: Doc | Span) -> list[Token]:
-    """Returns the tokens that are not white space: each covers `text[idx:idx_end]` of its doc."""
+    """Returns the tokens that are not white space. Each covers `text[idx:idx_end]` of its doc."""
     return [
         Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
         for token in text
@@ -108,7 +108,7 @@ class TextSentences:
 
     language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
         has no rules for it.
-    max_tokens: Only this many tokens of a text are read. By default all are.
+    max_tokens: Only this many tokens of a text are read. By default all are read.
     """
 
     def __init__(self, language: str = "en", max_tokens: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Cuts a long passage into windows, and finds those that are like a question."""
+"""Cuts a long passage into windows, and finds the windows that are most like a question."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ MAX_TOKENS = 400
 # The most windows of a passage that are read for a question.
 MAX_WINDOWS = 4
 
-# How much a logit counts the cosine of a window and the question by TF-IDF, tuned on the articles
-# of SQuAD's dev set (docs/squad.md). A model that never saw two windows beside each other is often
-# sure of an answer in a wrong one.
+# The weight of the cosine of a window and the question by TF-IDF, added to logits; tuned on the
+# articles of SQuAD's dev set (docs/squad.md). A model that never saw two windows beside each other
+# is often sure of an answer in the wrong window.
 _WEIGHT = 100
 
-# The first token of a window or a paragraph, and the one after its last.
+# The first token of a window or a paragraph, and the token after its last.
 Range = tuple[int, int]
 
 
@@ -33,8 +33,8 @@ class Window(NamedTuple):
 
     # Parameters
 
-    start, stop: Its first token, and the one after its last.
-    prior: What is added to the logits of answers in it, before windows are compared.
+    start, stop: The window's first token, and the token after its last.
+    prior: A number that is added to the logits of the window's answers before windows are compared.
     """
 
     start: int
@@ -47,8 +47,8 @@ class Windows:
     The windows of a passage, which follow one another and together have each of its tokens once. A
     passage of at most `max_tokens` tokens is one window. Otherwise consecutive paragraphs are one
     window as long as they have at most `max_tokens` tokens. A longer paragraph is cut at the end of
-    a sentence near its middle, again until no part is longer; a sentence at the end of a line; and
-    what has neither between two tokens.
+    a sentence near its middle, again and again until no part is too long. A sentence that is too
+    long is cut at the end of a line, or if it has only one line, between two tokens.
 
     # Parameters
 
@@ -90,7 +90,7 @@ class Windows:
             return [Window(*self.ranges[0])]
         vectorizer, matrix = self._tf_idf
         (likeness,) = (vectorizer.transform([" ".join(map(str, question))]) @ matrix.T).toarray()
-        # The first of windows that are equally like it.
+        # Of windows that are equally like the question, the first comes first.
         best = sorted(range(len(likeness)), key=lambda index: (-likeness[index], index))[:most]
         return [
             Window(*self.ranges[index], _WEIGHT * float(likeness[index])) for index in sorted(best)
@@ -98,8 +98,8 @@ class Windows:
 
     def around(self, first: int, last: int) -> tuple[int, int]:
         """
-        Returns the characters of the paragraph that has the tokens `first` to `last`, as far as it
-        is in their window.
+        Returns the start and end offset of the paragraph that has the tokens `first` to `last`, cut
+        to the window of these tokens.
         """
         window = self._window(first)
         starts = [start for start, _ in self.paragraphs]
@@ -108,7 +108,7 @@ class Windows:
         return self._passage.characters_of(max(start, window[0]), min(stop, window[1]) - 1)
 
     def window_of(self, character: int) -> tuple[int, int]:
-        """Returns the characters of the window that has a character of one of its tokens."""
+        """Returns the start and end offset of the window that has the token at an offset."""
         start, stop = self._window(bisect_right(self._passage.starts, character) - 1)
         return self._passage.characters_of(start, stop - 1)
 
@@ -119,7 +119,7 @@ class Windows:
     def _tf_idf(self) -> tuple[Any, Any]:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        # Parts of words are alike where words have other endings.
+        # Parts of words are compared, so that words with different endings are alike.
         vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 5), sublinear_tf=True)
         texts = (" ".join(self._words[slice(*each)]) for each in self.ranges)
         return vectorizer, vectorizer.fit_transform(texts)

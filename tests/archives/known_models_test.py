@@ -70,5 +70,5 @@ def test_two_archives_of_one_name_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["base", "original"])
 def test_a_bilm_is_no_trained_model(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} is a biLM and no trained model.* ner, "):
+    with pytest.raises(ConfigurationError, match=f"{name} is a biLM, not a trained model.* ner, "):
         model_path(name)

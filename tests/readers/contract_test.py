@@ -164,7 +164,7 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     (
         COREF,
         '{"sentences": [["a"]], "clusters": [], "subtoken_map": [0]}',
-        ":1: the sentences are of parts of words",
+        ":1: the sentences consist of parts of words",
     ),
     (COREF, coref("Yes - -", "no -"), r":3: expected 3 columns \(word .*, but got 2: 'no -'"),
     (COREF, coref("a - (0", "b - -"), r":2: the bracket '\(0' is not closed within the sentence"),

@@ -173,4 +173,7 @@ def test_a_document_without_its_end_ends_before_the_next_and_this_is_said(
     documents = list(read_coref(path, COLUMNS))
 
     assert documents == [CorefDocument("nw/a", [["Yes", "no"]], ["-", "-"], [[(0, 1)]])] * 2
-    assert "2 documents have no line '#end document', the first that of line 1" in caplog.text
+    assert (
+        "2 documents have no line '#end document', the first is the document of line 1"
+        in caplog.text
+    )

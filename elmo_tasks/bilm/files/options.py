@@ -26,9 +26,9 @@ class BiLmOptions:
     filters: Pairs of a width in characters and a number of filters, in the file's order.
     activation: `relu` or `tanh`, applied to the maximum of each filter over a token.
     max_characters: The number of character ids per token, word boundaries and padding included.
-    cell_dim, projection_dim: Widths of an LSTM's memory and of its output.
-    cell_clip, projection_clip: Bounds on the memory and on the projected output; `None` (or 0 in
-        the file) for no bound.
+    cell_dim, projection_dim: Widths of an LSTM's cell state and of its output.
+    cell_clip, projection_clip: Bounds on the cell state and on the projected output; `None` (or 0
+        in the file) for no bound.
     skip_connections: Whether the input of a layer is added to its output, from the second layer on.
     state: The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
     num_words: The number of words of a biLM that reads words, or 0. Without `char_cnn`, the values

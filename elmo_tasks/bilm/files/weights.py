@@ -32,9 +32,10 @@ class Weights:
 
     def fill(self, state: StateDict, token_layer: Any) -> None:
         """
-        Fills the tensors of a `BiLm`'s state dict, in place, so that a large file is in memory only
-        once, and the words of a table. Raises `ConfigurationError` if the file holds a value that
-        is not a finite number, or the vocabulary beside it does not fit.
+        Fills the tensors of a `BiLm`'s state dict, and the words of its word table. Fills the
+        tensors in place, so that a large file is in memory only once. Raises `ConfigurationError`
+        if the file holds a value that is not a finite number, or the vocabulary beside it does not
+        fit.
         """
         problems = []
         with _named_errors(self.path):

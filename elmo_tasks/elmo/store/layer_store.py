@@ -24,7 +24,8 @@ class LayerStore:
     """
     Keeps the layers that a frozen biLM computes for each sentence (Peters et al. 2018, section 3.2:
     they are computed once and then fixed). They are kept in memory, and in a file that the
-    processes of a machine and all later trainings share. The store fills itself as sentences come.
+    processes of a machine and all later training runs share. The store fills itself as sentences
+    come.
 
     The key of an entry is a hash of the sentence's char ids, the biLM's weights and options, its
     start state and the store's `dtype`, so several biLMs may share a folder. The layers of a
@@ -72,9 +73,9 @@ class LayerStore:
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
         """
-        Returns the layers of a batch of char ids, shape (batch, length, 50), and computes those
-        that the store lacks. The layers have the shape (batch, num_layers, length, dim) and the
-        store's dtype, and are on the CPU.
+        Returns the layers of a batch of char ids, shape (batch, length, 50). `compute` computes the
+        layers that the store lacks. The layers have the shape (batch, num_layers, length, dim) and
+        the store's dtype, and are on the CPU.
         """
         begin = self._begin(source)
         sentences = _sentences(char_ids)
@@ -136,7 +137,7 @@ class LayerStore:
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> dict[bytes, Array]:
         lengths = [len(ids) for ids in _sentences(char_ids)]
-        # Trainings with and without mixed precision may share a store, so autocast is off.
+        # Training runs with and without mixed precision may share a store, so autocast is off.
         with torch.autocast(char_ids.device.type, enabled=False):
             layers = compute(char_ids[:, : max(lengths)]).cpu()
         entries = {

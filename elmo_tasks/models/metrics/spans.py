@@ -37,8 +37,8 @@ class SrlMetric(Metric):
         # Parameters
 
         predictions, gold: The predicted and the gold spans of each predicate, with roles such as
-            `ARG0` and `C-ARG0`. A gold span may be within another one. Of several with the same
-            words, the last one counts, which must be the innermost.
+            `ARG0` and `C-ARG0`. A gold span may be within another one. If several gold spans have
+            the same words, the last one counts, and it must be the innermost.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             found, facts = set(arguments(predicted)), set(arguments(expected))
@@ -69,9 +69,9 @@ class SrlMetric(Metric):
 
 def arguments(spans: Iterable[Span]) -> list[Argument]:
     """
-    Returns the arguments of a predicate, with continuations joined and without the role V. The
-    parts of an argument with others within it are followed by theirs, so that it equals no argument
-    without them, as in the script.
+    Returns the arguments of a predicate, with continuations joined and without the role V. If an
+    argument has other arguments within it, its parts include their spans too. So it does not equal
+    an argument of the same words without inner ones, as in the script.
     """
     joined: list[tuple[str, list[tuple[int, int]]]] = []
     last: dict[str, list[tuple[int, int]]] = {}
