@@ -68,7 +68,7 @@ class CompatibleMultiProcessDataLoader(SharedDataLoader):
 @Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
 class SavedVocabulary(Vocabulary):
     """
-    Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training, each process
+    Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training run, each process
     loads the vocabulary of the training by this type, whatever type the config names. A vocabulary
     with counts then becomes a `CountedVocabulary`.
     """

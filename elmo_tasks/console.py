@@ -28,7 +28,8 @@ from elmo_tasks.common.text import did_you_mean
 
 _PLUGIN = "elmo_tasks.plugin"
 
-# A training may need any part of AllenNLP. Other commands defer `HEAVY`, to start twice as fast.
+# A training run may need any part of AllenNLP. Other commands defer `HEAVY`, to start twice as
+# fast.
 _TRAINING = ("ablation", "train")
 
 

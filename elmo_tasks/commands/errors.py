@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "model",
         metavar="[NAME=]MODEL",
-        help="the model.tar.gz or the folder of a training, or the name of a model",
+        help="the model.tar.gz or the folder of a training run, or the name of a model",
     )
     add("data", metavar="FILE", help="data in the format that the model was trained on")
     add(

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "archive_file",
         metavar="MODEL",
-        help="the model.tar.gz or the folder of a training; with --onnx also a biLM",
+        help="the model.tar.gz or the folder of a training run; with --onnx also a biLM",
     )
     add("folder", metavar="DIR", help="the folder to write to")
     form = parser.add_mutually_exclusive_group()

@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "archives",
         metavar="[NAME=]MODEL",
         nargs="+",
-        help="the model.tar.gz or the folder of a training; NAME is by default its path without "
-        "the leading folders that all models share",
+        help="the model.tar.gz or the folder of a training run; NAME is by default its path "
+        "without the leading folders that all models share",
     )
     add_report(parser)
 

@@ -44,7 +44,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "archive_file": {
         "metavar": "MODEL",
         "help": f"the name of a model of this package ({MODELS}); the folder or the model.tar.gz "
-        "of a training; a folder of elmo-tasks pack; or a repository on the Hugging Face hub",
+        "of a training run; a folder of elmo-tasks pack; or a repository on the Hugging Face hub",
     },
     "--column": {
         "metavar": "NAME",

@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models",
         metavar="[NAME=]MODEL",
         nargs="*",
-        help="the model.tar.gz or the folder of a training, or the name of a model of the package: "
-        f"{MODELS} (default: all of them); NAME is by default the path without the leading folders "
-        "that all models share",
+        help="the model.tar.gz or the folder of a training run, or the name of a model of the "
+        f"package: {MODELS} (default: all of them); NAME is by default the path without the "
+        "leading folders that all models share",
     )
     add(
         "--host",

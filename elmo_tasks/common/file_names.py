@@ -20,7 +20,8 @@ WEIGHTS_SUFFIXES = (".hdf5",)
 # The suffixes of the files that biLMs and models are read from, besides JSON and text.
 DATA_SUFFIXES = (".dic", ".hdf5", ".pkl", ".safetensors", ".th")
 
-# The options of biLMs that the config of a training names by a path. AllenNLP archives the folder.
+# The options of biLMs that the config of a training run names by a path. AllenNLP archives the
+# folder.
 KEPT_OPTIONS = "vocabulary/.bilm_options.json"
 
 # The config in the folder of a trained model.

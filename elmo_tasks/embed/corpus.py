@@ -24,7 +24,7 @@ class Corpus:
     # Parameters
 
     patterns: Paths, glob patterns, and addresses of any kind that fsspec knows, in the order of
-        reading. The files of a pattern are sorted by name; those at `https://` are fetched first.
+        reading. The files of a pattern are sorted by name; files at `https://` are fetched first.
     column: The column or field that has the sentences, by default `sentence` or `text`.
     split: Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
 
@@ -64,9 +64,9 @@ class Corpus:
 
     def documents(self) -> Iterator[list[str]]:
         """
-        Yields the tokens of each line. With `split`, yields those of each sentence that has tokens,
-        and an empty list where a document ends: at an empty line, and after each row and file.
-        Raises what iteration raises.
+        Yields the tokens of each line. With `split`, yields the tokens of each sentence that has
+        tokens, and an empty list where a document ends: at an empty line, and after each row and
+        file. Raises the same errors as iteration.
         """
         if self._split is None:
             yield from map(str.split, self)
@@ -136,5 +136,5 @@ def _text(values: dict[str, Any], known: Sequence[str]) -> str:
     words = tokens_of(value, name=f"the {name}")
     # A line is cut at white space of any kind.
     if bad := [word for word in words if len(word.split()) != 1]:
-        raise ValueError(f"{bad[0]!r} is no token, because it has white space")
+        raise ValueError(f"{bad[0]!r} is not a token, because it has white space")
     return " ".join(words)

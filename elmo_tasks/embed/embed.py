@@ -127,7 +127,8 @@ def embed_words(
 
     # Parameters
 
-    lines: The sentences, each as tokens with a blank between them. They are read twice.
+    lines: The sentences, each as tokens with a blank between them. The sentences are iterated over
+        twice.
     embedding: The `top` layer, the `average` of all layers, or the encoder's `mix`.
     num_words: The number of words, 1 or more.
     """

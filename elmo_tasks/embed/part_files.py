@@ -72,8 +72,8 @@ class Parts:
 
     def has(self, index: int, name: str) -> bool:
         """
-        Returns whether a part has its file. `name` is that of the file without its checksum. A file
-        whose content has another checksum is damaged, and removed.
+        Returns whether a part has its file. `name` is the name of the file without its checksum. A
+        file whose content has another checksum is damaged, and is removed.
         """
         for found in list(self._found.get(index, ())):
             if _without_checksum(found) != name:
@@ -82,7 +82,7 @@ class Parts:
                 with part_file(self.folder, found) as path:
                     if is_whole(path):
                         return True
-                logger.warning("%s/%s is damaged, and computed again", self.folder, found)
+                logger.warning("%s/%s is damaged, and is computed again", self.folder, found)
                 self._remove(found)
             self._found[index].remove(found)
         return False
@@ -90,8 +90,8 @@ class Parts:
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
         """
-        Yields a local path to write to. The file gets its name, that of a part with its checksum,
-        at the end of the block.
+        Yields a local path to write to. At the end of the block, the file gets its name; the name
+        of a part gets the checksum too.
         """
         if _is_local(self.folder):
             with atomic_write(Path(self.folder, name), partial(_final_name, name)) as aside:
@@ -194,7 +194,7 @@ def _checksum(path: str | os.PathLike) -> str:
 
 
 def _final_name(name: str, path: Path) -> str:
-    """Returns the name of a file that is whole: that of a part gets its checksum."""
+    """Returns the name of a file that is whole. The name of a part gets its checksum."""
     stem, suffix = os.path.splitext(name)
     return f"{stem}-{_checksum(path)}{suffix}" if name.startswith("part-") else name
 

@@ -17,14 +17,15 @@ from elmo_tasks.embed.part_files import Parts
 
 Array = numpy.ndarray
 
-# What is written for a sentence: all layers, the top layer, their mean, or a trained mix.
+# The vectors that are written for a sentence: all layers, the top layer, their mean, or a trained
+# mix.
 EMBEDDINGS = ("all", "top", "average", "mix")
 
 
 def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix) -> torch.Tensor:
     """
-    Returns what is written for a sentence with layers of shape (num_layers, tokens, dim): for the
-    embedding `all` the layers, otherwise vectors of shape (tokens, dim). `mix` is that of an
+    Returns the vectors to write for a sentence with layers of shape (num_layers, tokens, dim): for
+    the embedding `all` the layers, otherwise vectors of shape (tokens, dim). `mix` is the mix of an
     `ElmoEncoder`.
     """
     match embedding:
@@ -38,7 +39,10 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix) -> torch.Tensor:
 
 
 def about_vectors(encoder: ElmoEncoder, embedding: str) -> dict[str, str | int]:
-    """Returns what the vectors depend on besides the text, under the names used in messages."""
+    """
+    Returns the settings that the vectors depend on besides the text, under the names used in
+    messages.
+    """
     bilm, mix = encoder.bilm, encoder.mix
     about: dict[str, str | int] = {"embedding": embedding, "biLM": bilm.fingerprint().hex()}
     dim = bilm.get_output_dim()

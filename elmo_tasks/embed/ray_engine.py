@@ -36,7 +36,8 @@ def on_ray(
 
     address: As for `joined`. All machines need the same version of this package and the same output
         folder.
-    num_processes: The number of processes, by default that of GPUs or, without GPUs, of CPUs.
+    num_processes: The number of processes, by default the number of GPUs or, without GPUs, the
+        number of CPUs.
 
     # Raises
 
@@ -107,7 +108,9 @@ class Cluster(NamedTuple):
 
     @property
     def share(self) -> dict[str, int]:
-        """What Ray reserves for a process that embeds: a GPU or, without GPUs, a CPU."""
+        """
+        The resources that Ray reserves for a process that embeds: a GPU or, without GPUs, a CPU.
+        """
         return {"num_gpus": 1} if self.num_gpus else {"num_cpus": 1}
 
     def num_processes(self, number: int | None) -> int:
@@ -203,7 +206,9 @@ class SharedLayers(NamedTuple):
 
     @classmethod
     def of(cls, layers: SentenceLayers) -> "SharedLayers":
-        """Takes the weights of the biLM, which must be on the CPU. Leaves its layer store out."""
+        """
+        Takes the weights of the biLM, which must be on the CPU. Leaves out the biLM's layer store.
+        """
         bilm = layers.bilm
         settings = {
             "options": bilm.raw_options,

@@ -89,10 +89,10 @@ def write_shard(
 
 def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Array]]:
     """
-    Yields the sentences of a folder or address in the order of the text, in bounded memory: the
-    index of each in the text, its tokens, and its vectors in float16, shape (num_layers, tokens,
-    dim), or for one layer (tokens, dim). Raises `ConfigurationError` if the folder is not complete,
-    or a file is damaged.
+    Yields the sentences of a folder or address in the order of the text, in bounded memory. Yields
+    for each sentence its index in the text, its tokens, and its vectors in float16, shape
+    (num_layers, tokens, dim), or for one layer (tokens, dim). Raises `ConfigurationError` if the
+    folder is not complete, or a file is damaged.
     """
     try:
         with part_file(folder, MANIFEST) as path:

@@ -1,8 +1,8 @@
 """
-Matrix products of a training. On a CPU, oneDNN computes them, on some CPUs in less than half the
-time of PyTorch's own products in float32. A `FrozenProduct` lays its weight out first, which pays
-only for many products of one weight. Here the weight stays as it is. The rows are padded or divided
-into blocks of few sizes (see `padded_rows`).
+Matrix products for training. On a CPU, oneDNN computes them, on some CPUs in less than half
+the time of PyTorch's own products in float32. A `FrozenProduct` lays its weight out first, which
+pays only for many products of one weight. Here the weight stays as it is. The rows are padded or
+divided into blocks of few sizes (see `padded_rows`).
 """
 
 import functools

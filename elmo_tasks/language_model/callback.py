@@ -33,8 +33,8 @@ class PretrainingCallback(TrainerCallback):
     """
     Writes the biLM of a pre-training as `options.json`, `weights.hdf5` and `bilm.libsonnet` beside
     the checkpoints: after every epoch, and with the best weights at the end. A recovered training
-    does not read the text of finished epochs. Raises `ConfigurationError` if the training would end
-    while only the softmax is trained.
+    run does not read the text of finished epochs. Raises `ConfigurationError` if the training would
+    end while only the softmax is trained.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -49,7 +49,7 @@ class PretrainingCallback(TrainerCallback):
         super().on_start(trainer, is_primary, **kwargs)
         self._trainer = trainer
         if isinstance(trainer.data_loader, CorpusLoader):
-            # The seed determines the order of the text. A recovered training takes it from the
+            # The seed determines the order of the text. A recovered training run takes it from the
             # checkpoint, because a config may leave the seed to chance.
             if self._seed is not None:
                 trainer.data_loader.seed = self._seed
@@ -75,7 +75,7 @@ class PretrainingCallback(TrainerCallback):
             write_whole(Path(self.serialization_dir) / "bilm.libsonnet", LIBSONNET)
 
     def on_end(self, trainer: Any, metrics: Any = None, *args: Any, **kwargs: Any) -> None:
-        # A training that failed or was stopped ends without metrics, perhaps in mid-epoch.
+        # A training run that failed or was stopped ends without metrics, perhaps in mid-epoch.
         if metrics is not None:
             self._export(trainer, **kwargs)
 
@@ -87,7 +87,7 @@ class PretrainingCallback(TrainerCallback):
 
 
 def _check_length(trainer: GradientDescentTrainer) -> None:
-    """Refuses a training that would end while only the softmax is trained."""
+    """Refuses a training run that would end while only the softmax is trained."""
     num_alone = trainer.model.num_softmax_batches
     try:
         num_batches = trainer._num_epochs * len(trainer.data_loader)
@@ -105,8 +105,9 @@ def _check_length(trainer: GradientDescentTrainer) -> None:
 @TrainerCallback.register("elmo_softmax_start")
 class SoftmaxStart(TrainerCallback):
     """
-    Initializes the softmax of a training from the softmax of a packed biLM, to train that biLM
-    further. A recovered training skips this. The training's archive does not need the packed biLM.
+    Initializes the softmax of a training run from the softmax of a packed biLM, to train that biLM
+    further. A recovered training run skips this. The training's archive does not need the packed
+    biLM.
 
     Registered as a `TrainerCallback` with name "elmo_softmax_start".
 
@@ -137,7 +138,8 @@ class SoftmaxStart(TrainerCallback):
 def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int:
     """
     Gives each word of `softmax` its weight and bias in `packed`. Words that `packed` does not have
-    share the probability of its unknown class equally. Returns the number of words that it has.
+    share the probability of its unknown class equally. Returns the number of words that `packed`
+    has.
     """
     # AllenNLP's padding is no class.
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()

@@ -22,9 +22,9 @@ class CorpusLoader(DataLoader):
     """
     The base class of the data loaders of a language model. It makes batches of a text that is too
     large for memory. The order of the batches depends only on the seed and the epoch, so a
-    recovered training neither repeats nor skips a batch. If there are several processes, each reads
-    the whole text, makes the same batches, and yields its share of each batch. A share of the last
-    batches may be empty.
+    recovered training run neither repeats nor skips a batch. If there are several processes, each
+    reads the whole text, makes the same batches, and yields its share of each batch. A share of the
+    last batches may be empty.
 
     # Parameters
 
@@ -54,8 +54,8 @@ class CorpusLoader(DataLoader):
 
     def skip(self, epochs: int, batches: int) -> None:
         """
-        Sets what a recovered training has finished. The first `epochs` epochs then yield nothing,
-        and the first `batches` batches of the next epoch are empty.
+        Sets what a recovered training run has finished. The first `epochs` epochs then yield
+        nothing, and the first `batches` batches of the next epoch are empty.
         """
         self._done = (epochs, batches)
 

@@ -26,8 +26,9 @@ class CountedVocabulary(Vocabulary):
 
     min_count, max_vocab_size: As for AllenNLP's `from_instances`. They choose the words that the
         softmax knows.
-    directory (`str`): A folder or an archive with a vocabulary. All its words are taken instead of
-        the words of the text, so that a new training can continue with the archive's softmax.
+    directory (`str`): A folder or an archive with a vocabulary. All words of this vocabulary are
+        taken instead of the words of the text, so that a new training run can continue with the
+        archive's softmax.
     """
 
     num_sentences: int | None = None
@@ -58,7 +59,7 @@ class CountedVocabulary(Vocabulary):
         max_vocab_size: Union[int, dict[str, int]] = None,
         directory: str = None,
     ) -> "CountedVocabulary":
-        """Makes the vocabulary of a text; a recovered training gets the one that it saved."""
+        """Makes the vocabulary of a text; a recovered training run gets the one that it saved."""
         saved = Path(serialization_dir or ".", "vocabulary")
         if serialization_dir and counts_path(saved).exists():
             return cls.from_files(saved)

@@ -1,4 +1,4 @@
-"""Says that a training is validated on its own text."""
+"""Warns about a training run that is validated on its own text."""
 
 import logging
 import os
@@ -40,6 +40,6 @@ def _is_same(file: str, other: str) -> bool:
     if os.path.samefile(file, other):
         return True
     with suppress(ValueError):
-        # The training says which line cannot be read.
+        # The loaders of the training run say which line cannot be read.
         return all(one == two for one, two in zip_longest(read_lines(file), read_lines(other)))
     return False

@@ -22,7 +22,7 @@ class SentenceLoader(CorpusLoader):
 
     # Parameters
 
-    batch_tokens (default `2048`): The most tokens in a batch of a process. One boundary of each
+    batch_tokens (default `2048`): The most tokens in a process's batch. One boundary of each
         sentence counts as a token. A longer sentence is a batch of its own.
     """
 
@@ -83,10 +83,10 @@ class WindowLoader(CorpusLoader):
     """
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). A row goes on where the same row of the
-    previous batch ended. The backward direction reads each sentence from its end and, in a
-    training, has its own order of sentences. As in bilm-tf, the boundary where a direction enters a
-    sentence is only read, and the boundary at the other end is only predicted. The last windows of
-    a shuffled text are left out if any row is not full.
+    previous batch ended. The backward direction reads each sentence from its end and, in training,
+    has its own order of sentences. As in bilm-tf, the boundary where a direction enters a sentence
+    is only read, and the boundary at the other end is only predicted. The last windows of a
+    shuffled text are left out if any row is not full.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

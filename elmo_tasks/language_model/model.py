@@ -33,9 +33,9 @@ class ElmoLanguageModel(Model):
     sentence counts as a word.
 
     The metrics are the perplexity of each direction and `perplexity`, the arithmetic mean of the
-    two, as in the paper. In training, they are those of the sampled softmax. `unknown_tokens` is
-    the share of the tokens that are no words of the vocabulary; above a fifth, a warning says so
-    once, since a perplexity of unknown words says little.
+    two, as in the paper. During training, the sampled softmax gives these perplexities.
+    `unknown_tokens` is the share of the tokens that are not in the vocabulary; above a fifth, a
+    warning says so once, since a perplexity of unknown words says little.
 
     Registered as a `Model` with name "elmo_language_model".
 
@@ -46,10 +46,10 @@ class ElmoLanguageModel(Model):
     num_samples: Number of words drawn for the softmax of a batch. By default the softmax is full.
     dropout (default `0.1`): Dropout on the inputs of the softmax.
     dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto` (see
-        `used_dtype`). Weights, memory cells and sums are always float32.
+        `used_dtype`). Weights, cell states and sums are always float32.
     num_softmax_batches (default `0`): Number of batches at the start in which only the softmax is
         trained. This helps a biLM from `options.json` and `weights.hdf5`, which have no softmax.
-    pretrained_file: The `model.tar.gz` of another training, from which this training goes on.
+    pretrained_file: The `model.tar.gz` of another training run, from which this training goes on.
         Widths and vocabulary must be the same. The new archive does not need this file.
     """
 
@@ -175,7 +175,8 @@ class ElmoLanguageModel(Model):
             self.load_state_dict({**state, "num_batches": self.num_batches})
         except RuntimeError as error:
             raise ConfigurationError(
-                f"{archive} has another model: {' '.join(str(error).split())}"
+                f"{archive} has another model than this config describes: "
+                f"{' '.join(str(error).split())}"
             ) from error
 
 

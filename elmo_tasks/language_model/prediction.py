@@ -11,7 +11,7 @@ from elmo_tasks.kernels.threads import for_each
 
 class Prediction(NamedTuple):
     """
-    The outputs of one direction of a biLM, and what each of them predicts.
+    The outputs of one direction of a biLM, and the token that each output predicts.
 
     # Parameters
 

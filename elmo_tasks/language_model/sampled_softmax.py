@@ -10,7 +10,7 @@ from elmo_tasks.kernels.frozen_product import padded_rows
 from elmo_tasks.kernels.trained_product import product, product_dtype, summed_product
 
 # The full softmax computes this many logits at a time: 8 MB in float32, which is faster than larger
-# parts. Memory is bounded too, except in a training, which keeps all logits for the gradient.
+# parts. Memory is bounded too, except in training, which keeps all logits for the gradient.
 _LOGITS_AT_A_TIME = 1 << 21
 
 

@@ -147,7 +147,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
 
     # Raises
 
-    `ConfigurationError`: A file is missing or damaged, or the softmax is that of another biLM.
+    `ConfigurationError`: A file is missing or damaged, or the softmax belongs to another biLM.
     """
     path = Path(folder) / SOFTMAX_FILE
     try:

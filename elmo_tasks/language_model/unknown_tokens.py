@@ -12,15 +12,16 @@ logger = logging.getLogger(__name__)
 
 # A warning is given above this share of unknown tokens.
 _MOST_UNKNOWN = 0.2
-# The number of tokens after which a training is warned in the middle of an epoch.
+# The number of tokens after which the warning may come in the middle of an epoch.
 _ENOUGH_TOKENS = 20_000
 
 
 class UnknownTokens(Metric):
     """
-    Computes the share of a text's tokens that are no words of the vocabulary, the boundaries left
-    out. All of them are one class of the softmax, which a model learns easily: a text of unknown
-    words alone has a perplexity near 1. Above a fifth, a warning says once what to do.
+    Computes the share of a text's tokens that are not in the vocabulary, the boundaries left out.
+    All unknown tokens are one class of the softmax, which a model learns easily: a text of unknown
+    words alone has a perplexity near 1. If the share is above a fifth, a warning says once what to
+    do.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
@@ -57,9 +58,9 @@ class UnknownTokens(Metric):
     def _warn(self, share: float) -> None:
         if not self._warned and rank().process == 0:
             logger.warning(
-                "%.0f%% of the tokens are no words of the vocabulary, so their perplexity is low: "
-                "is the text tokenized? If so, take a vocabulary of its own words, by a smaller "
-                "min_count or more text, and from_bilm in place of from_archive",
+                "%.0f%% of the tokens are not in the vocabulary, so their perplexity is low: is "
+                "the text tokenized? If so, make the vocabulary of the text's own words, with a "
+                "smaller min_count or more text, and use from_bilm in place of from_archive",
                 100 * share,
             )
         self._warned = True

@@ -82,9 +82,9 @@ class VectorFit(NamedTuple):
     def of(cls, words: FileVectors, vocab: Vocabulary, max_characters: int) -> "VectorFit":
         """
         Takes the words of a file, and the words of a vocabulary that are in the file as they are or
-        in lower case, by their first `max_characters`, word boundaries included. Words with the
-        same vector share the probability that it is drawn, in
-        proportion to their frequency, which is about 1 / the rank in the vocabulary.
+        in lower case. A word is cut to `max_characters`, word boundaries included. Words with the
+        same vector share the probability that this vector is drawn. Their shares are in proportion
+        to their frequencies, which are about 1 / the rank in the vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
         forms: dict[str, int] = {}
@@ -152,7 +152,7 @@ class VectorStart(TrainerCallback):
 
     The vectors are standardized. If they are wider than the biLM's projection, their principal
     components are used; if narrower, the other dimensions of the biLM stay as they are. A recovered
-    training skips the start. Archives do not need the file.
+    training run skips the start. Archives do not need the file.
 
     Registered as a `TrainerCallback` with name "elmo_vector_start".
 
@@ -211,8 +211,8 @@ class VectorStart(TrainerCallback):
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
     """
-    Sets the row of each word of the softmax that has a vector as it is or in lower case. Returns
-    the number of these words.
+    Sets the row of each word of the softmax that has a vector, for the word itself or its lower
+    case. Returns the number of these words.
     """
     rows = {word: row for row, word in enumerate(words.words)}
     known = [

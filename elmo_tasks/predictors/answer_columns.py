@@ -1,4 +1,4 @@
-"""The tags of a file in columns, written behind the columns of that file."""
+"""Writes the predicted tags of a file in columns behind the columns of that file."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.answer_lines import Answered
 from elmo_tasks.predictors.text_inputs import columns_for
 
-# What stands in place of a tag, and the name of the new column in a header.
+# The value in place of a missing tag, and the name of the new column in a header.
 _NO_TAG = "_"
 _NAME = "predicted"
 
@@ -21,14 +21,14 @@ _NAME = "predicted"
 class AnswerColumns:
     """
     Writes the lines of a file in columns as they were, each with a further column: the predicted
-    tag of its token. In the header it is called `predicted`; a line that is no token, but has
-    columns, has `_`, and -DOCSTART- `O`, as scripts that score such files expect.
+    tag of its token. In a header, the column's name is `predicted`. A line with columns that is not
+    a token gets `_`, and a line -DOCSTART- gets `O`, as scripts that score such files expect.
 
     # Parameters
 
     path: The file that was read.
     output: The name of the file to write. If it ends in `.tsv`, there are tabs between the columns,
-        otherwise what the file has.
+        otherwise the separator of the file.
 
     Raises `ConfigurationError` if the file cannot have a further column.
     """
@@ -48,8 +48,8 @@ class AnswerColumns:
         spaced = next((label for label in labels if len(label.split()) > 1), None)
         if self._separator == " " and spaced is not None:
             raise ConfigurationError(
-                f"{path} has blanks between its columns, and the tag {spaced!r} a blank in it: "
-                "choose an output that ends in .tsv"
+                f"{path} has blanks between its columns, and the tag {spaced!r} has a blank in "
+                f"it: choose an output that ends in .tsv"
             )
 
     def lines(self, answers: Iterable[Answered]) -> Iterator[str]:
@@ -75,7 +75,7 @@ class AnswerColumns:
             raise failure
 
     def _without(self, line: str) -> str:
-        """Returns a line that has no token of a sentence."""
+        """Returns a line that has no token of a sentence, with its value in the further column."""
         layout = self._layout
         if not line.strip():
             return line
@@ -104,7 +104,7 @@ _TAB = "\t"
 
 
 def _tags(found: Answered) -> Sequence[str]:
-    """Returns the tags of a sentence; of one without an answer, `_` for each token."""
+    """Returns the tags of a sentence. If it has no answer, returns `_` for each token."""
     if isinstance(found.answer, dict):
         tags: list[str] = found.answer["tags"]
         return tags

@@ -15,7 +15,7 @@ from elmo_tasks.predictors.text_predictor import TextPredictor, as_json, one_lin
 
 
 class Answered(NamedTuple):
-    """An input, and its answer or else the error, which is `NoText` for a row without a text."""
+    """An input with its answer, or with an error, which is `NoText` for a row without a text."""
 
     input: Input
     answer: JsonDict | Exception
@@ -30,7 +30,7 @@ class Answered(NamedTuple):
 def answered(inputs: Inputs, predictor: Predictor, batch_size: int = GROUP) -> Iterator[Answered]:
     """
     Yields each input with its answer or error, in the order of the file. Raises `ValueError` at the
-    end if an input has an error, or the file no input.
+    end if an input has an error, or if the file has no input.
     """
     records, copies = tee(inputs.records)
     asked = (each.error or each.values for each in copies)

@@ -1,4 +1,4 @@
-"""The answers to the rows of a table, written behind the columns of that table."""
+"""Writes the answers to the rows of a table behind the columns of that table."""
 
 import csv
 import gzip
@@ -38,9 +38,10 @@ def form_of(
 ) -> str:
     """
     Returns the form of the answers to a file of a `kind`: `csv`, `tsv`, `parquet`, `xlsx`, `json`,
-    `text`, or for a file in columns `columns`. The suffix of `output` decides, otherwise the kind;
-    printed answers are text or JSON. Raises `ConfigurationError` if a package is missing, a table
-    is to be `in_json`, or the file `source` has no columns to write tags behind.
+    `text`, or for a file in columns `columns`. The suffix of `output` decides; if it names no form,
+    the kind decides. Printed answers are text or JSON. Raises `ConfigurationError` if a package is
+    missing, if `in_json` contradicts the suffix, or if tags cannot be written behind the columns of
+    the file `source`.
     """
     suffix = "" if output is None else suffix_of(output)
     named = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
@@ -77,8 +78,8 @@ def form_of(
 
 def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) -> str:
     """
-    Returns what stands between the columns of a table of text: what the file `source` of a `kind`
-    has there, unless the suffix of `output` means another.
+    Returns the delimiter of a table of text: that of the file `source` of a `kind`, unless the
+    suffix of `output` means another delimiter.
     """
     if form == "tsv" and suffix_of(output) == ".tsv" or kind not in ("csv", "tsv"):
         return "\t" if form == "tsv" else ","
@@ -96,7 +97,9 @@ def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
 
 
 def write_text(texts: Iterable[str], path: str | os.PathLike) -> None:
-    """Writes texts one behind another to a file that appears whole; if there is none, no file."""
+    """
+    Writes texts one after another to a file that appears whole. Without texts, writes no file.
+    """
     texts = iter(texts)
     if (first := next(texts, None)) is None:
         return
@@ -109,13 +112,13 @@ def write_text(texts: Iterable[str], path: str | os.PathLike) -> None:
 class AnswerTable:
     """
     Collects rows and their answers on the disk, and writes them as a table: the columns of the
-    rows, then those of the answers, then `error` if a row has one. A column of the rows that has
-    the name of a later one becomes `input_NAME`.
+    rows, then those of the answers, then `error` if a row has one. If a column of the rows has the
+    name NAME of a later column, it is renamed to `input_NAME`.
 
     # Parameters
 
-    names: The columns of the answers; further ones are added behind.
-    delimiter (default `','`): What stands between the columns of a table of text.
+    names: The columns of the answers; further columns are added behind.
+    delimiter (default `','`): The delimiter of a table of text.
     """
 
     def __init__(self, names: Iterable[str] = (), delimiter: str = ",") -> None:
@@ -127,7 +130,7 @@ class AnswerTable:
         self._has_errors = False
 
     def add(self, row: JsonDict, answer: JsonDict, error: str | None = None) -> None:
-        """Adds a row with its answer, which is empty if there is none."""
+        """Adds a row with its answer. The answer is empty if the row has none."""
         self._own.update(dict.fromkeys(row))
         self._answered.update(dict.fromkeys(answer))
         if error is not None:
@@ -140,8 +143,8 @@ class AnswerTable:
         self, path: str | os.PathLike, form: str, header: bool = True, may_be_empty: bool = False
     ) -> None:
         """
-        Writes the rows, if there are any or it `may_be_empty`, as a file of a form; without a
-        `header`, no names of columns.
+        Writes the rows as a file of a form. Writes no file without rows, unless it `may_be_empty`,
+        and no names of columns without a `header`.
         """
         if self._num_rows == 0 and not may_be_empty:
             return
@@ -172,8 +175,8 @@ def check_rows_form(output: str | os.PathLike | None) -> None:
     """Raises `ConfigurationError` unless `write_rows` can write a file of this name."""
     if output is not None and form_of(output, "text") not in (*TABLES, "json"):
         raise ConfigurationError(
-            f"{output} is no name of a table: choose one that ends in .csv, .tsv, .xlsx, .parquet "
-            "or .jsonl"
+            f"{output} is not the name of a table: choose one that ends in .csv, .tsv, .xlsx, "
+            f".parquet or .jsonl"
         )
 
 
@@ -229,7 +232,7 @@ def _write_workbook(aside: Path, path: Path, names: list[str], rows: Iterable[li
             return value
         num_cut += len(value) > _MOST_IN_CELL
         made = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)[:_MOST_IN_CELL])
-        # A text that begins with an equals sign is no formula.
+        # A text that begins with an equals sign must not become a formula.
         made.data_type = "s"
         return made
 
@@ -259,7 +262,7 @@ def _write_parquet(aside: Path, names: list[str], rows: Iterable[list[Any]]) -> 
 
 
 def _cell(value: Any) -> Any:
-    """Returns a value for a cell, in which lists and objects are JSON."""
+    """Returns a value for a cell. Lists and objects become JSON."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 

@@ -19,10 +19,10 @@ class ElmoEvaluator(SimpleEvaluator):
     Evaluates as AllenNLP's evaluator does. If the model's predictor has a `task`, a second pass
     over the data writes the predictions: a line for each instance, in the order of the data file,
     with the answer that `elmo-tasks predict` gives. Otherwise AllenNLP writes a line for each
-    batch. A loss that is no number is an error, and no metrics are written.
+    batch. If the loss is NaN or infinite, an error is raised, and no metrics are written.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
-    config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
+    config with `evaluation: { type: 'simple' }` chooses AllenNLP's own evaluator.
     """
 
     def __call__(

@@ -22,10 +22,10 @@ _BEACH = "Two girls in red coats are throwing a ball to a dog on the beach."
 class LabelPredictor(TextPredictor):
     """
     The base class of predictors of a label for one text or several. An answer has `label`, the most
-    probable one, the `probabilities` of all by name, and the tokens of each text. If a text may
-    have several labels, an answer has `labels`, those with a probability of 0.5 or more. In text,
-    an answer is each label with its probability, and the tokens of each text; in a table, it is
-    `label` and its `probability`, or `labels` and `probabilities`.
+    probable label, the `probabilities` of all labels by name, and the tokens of each text. If a
+    text may have several labels, an answer has `labels`, all labels with a probability of 0.5 or
+    more. In text, an answer is each label with its probability, and the tokens of each text; in a
+    table, it is `label` and its `probability`, or `labels` and `probabilities`.
     """
 
     columns_of_answer = ("label", "probability")

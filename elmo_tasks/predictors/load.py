@@ -25,8 +25,8 @@ class Answer(dict):
 
 class UnansweredError(ValueError):
     """
-    Raised if some of several inputs have no answer. Its `answers` are those of `predict`, with the
-    error in the place of an input that has none.
+    Raised if some of several inputs have no answer. Its `answers` are the answers of `predict`; an
+    input without an answer has its error in that place.
     """
 
     def __init__(self, answers: list[Any]) -> None:
@@ -35,7 +35,7 @@ class UnansweredError(ValueError):
         first, error = next(iter(errors.items()))
         super().__init__(
             f"inputs[{first}]: {reason(error)}; {len(errors)} of {len(answers)} inputs have no "
-            "answer, and `answers` of this error has the others"
+            f"answer; the error's `answers` has the answers to the others"
         )
 
 
@@ -49,7 +49,7 @@ class LoadedModel:
 
     def predict(self, inputs: Any = None, batch_size: int = GROUP, **texts: Any) -> Any:
         """
-        Answers one input or several. The answer to an input does not depend on the others.
+        Answers one input or several. The answer to an input does not depend on the other inputs.
 
         # Parameters
 
@@ -67,8 +67,8 @@ class LoadedModel:
         # Raises
 
         `ValueError`: The input is not what the model reads, or the batch size is less than 1.
-        `UnansweredError`: A `ValueError` that names the index of the first of several inputs that
-            has no answer; its `answers` has those of the others.
+        `UnansweredError`: Of several inputs, some have no answer. The error is a `ValueError` that
+            names the index of the first such input; its `answers` has the answers to the others.
         """
         if inputs is None and not texts:
             raise ValueError("give either inputs, or one input by the names of its texts")
@@ -113,8 +113,8 @@ def load(model: str | os.PathLike, cuda_device: int = -1) -> LoadedModel:
     # Parameters
 
     model: The name of a model of this package; the path or address of a `model.tar.gz`; the folder
-        of a training, or one that `elmo-pack` wrote; or a repository on the Hugging Face hub (see
-        `model_path`).
+        of a training run, or one that `elmo-pack` wrote; or a repository on the Hugging Face hub
+        (see `model_path`).
     cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
 
     # Raises

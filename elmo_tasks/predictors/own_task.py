@@ -1,4 +1,4 @@
-"""What the page says of a model of somebody's own data."""
+"""The texts that the page shows for a model of somebody's own data."""
 
 from allennlp.predictors import Predictor
 
@@ -13,14 +13,14 @@ _ABOUT = {
     "tag": "Gives each word one of the tags",
     "classify": "Gives a text one of the labels",
 }
-_ABOUT_SEVERAL = "Gives a text those of these labels that fit"
+_ABOUT_SEVERAL = "Gives a text all the labels that fit, of these"
 
 
 def own_task(predictor: Predictor, name: str) -> Task | None:
     """
-    Returns what the page shows for a model of somebody's own data: the name of the model, the
-    labels of its vocabulary, and the examples that its dataset reader has. Returns `None` for a
-    model of a task whose labels are known.
+    Returns the texts that the page shows for a model of somebody's own data: the name of the model,
+    the labels of its vocabulary, and the examples that its dataset reader has. Returns `None` for a
+    model of one of the package's own tasks, whose labels the page knows.
     """
     reader = getattr(predictor, "_dataset_reader", None)
     task = predictor.task if isinstance(predictor, TextPredictor) else None

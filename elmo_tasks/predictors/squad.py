@@ -16,7 +16,7 @@ from elmo_tasks.predictors.window_reader import WindowReader
 from elmo_tasks.readers.squad_file import read_squad
 from elmo_tasks.readers.windows import MAX_TOKENS, MAX_WINDOWS
 
-# What a line of SQuAD's format has, and an input has not.
+# Keys that a line of SQuAD's format has, and an input does not have.
 _NESTED = r'"(data|paragraphs|qas)"\s*:'
 
 # The number of spans in an answer, by default and at most.
@@ -46,11 +46,11 @@ class SquadPredictor(TextPredictor):
     five by default, the answer first. If the question came from a file of the dataset reader, the
     answer also has the question's `id`. In text, an answer is the slice and its probability.
 
-    A passage of more than 400 tokens is read in windows (see `Windows`), of which those most like
-    the question are read. A span within one of them is the answer, and its probability is a softmax
-    over all that were read. Each of `best` then also has its `paragraph` (as far as it is in the
-    window) and `paragraph_start`, and overlaps no other. In text, lines below the answer have the
-    words around it and the next best ones.
+    A passage of more than 400 tokens is cut into windows (see `Windows`), and only the windows most
+    like the question are read. The answer is a span within one window; its probability is a softmax
+    over all windows that were read. Each span of `best` then also has its `paragraph` (as far as it
+    is in the window) and `paragraph_start`, and overlaps no other span. In text, the lines below
+    the answer have the words around it, and the next best answers.
 
     Registered as a `Predictor` with name "elmo_squad".
     """
@@ -100,8 +100,8 @@ class SquadPredictor(TextPredictor):
 
     def json_to_labeled_instances(self, inputs: JsonDict) -> list[Instance]:
         """
-        Returns the instance with its answer as the label. Of a long passage it has the window that
-        has the answer.
+        Returns the instance with its answer as the label. For a long passage, the instance has only
+        the window that contains the answer.
         """
         instance = self._json_to_instance(inputs)
         if _is_long(instance):

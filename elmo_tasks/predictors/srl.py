@@ -18,10 +18,10 @@ class SrlPredictor(TextPredictor):
     indices of the predicates: `"predicates": [1, 5]`. By default `PredicateWords` finds them.
 
     An answer has `sentence` (the text), `tokens` and `predicates`. A predicate has its `text`, its
-    `index`, `tags` (one for each token) and `roles`. Each of the roles has a `role` (such as ARG0,
-    or V for the predicate), a span (see `Text.span`) and a `confidence`: the marginal probability
-    that exactly these tokens have this role, over all sequences of tags that BIO allows. In text,
-    an answer is the sentence and a line for each predicate, with its roles.
+    `index`, `tags` (one for each token) and `roles`. Each entry of `roles` has a `role` (such as
+    ARG0, or V for the predicate), a span (see `Text.span`) and a `confidence`: the marginal
+    probability that exactly these tokens have this role, over all sequences of tags that BIO
+    allows. In text, an answer is the sentence and a line for each predicate, with its roles.
 
     Registered as a `Predictor` with name "elmo_srl".
     """

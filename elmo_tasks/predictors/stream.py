@@ -15,14 +15,15 @@ def stream(
     answer_all: Callable[[list[Any]], list[Any]], inputs: Iterable[Any], size: int = GROUP
 ) -> Iterator[Any]:
     """
-    Yields for each input, in their order, its answer or the error for which it has none. Reads the
-    inputs lazily, a group at a time.
+    Yields for each input, in order, its answer, or the error if it has none. Reads the inputs
+    lazily, a group at a time.
 
     # Parameters
 
     answer_all: Returns the answers to a list of inputs. If it raises an error, the inputs are tried
         in smaller groups, so that only those that cannot be answered have an error.
-    inputs: The inputs. An exception among them, of an input that could not be read, is passed on.
+    inputs: The inputs. For an input that could not be read, there is an exception, which is passed
+        on.
     size (default `32`): The number of inputs in a group, which is smaller if their texts are long.
     """
     for group in _groups(inputs, size):
@@ -46,7 +47,7 @@ def reason(error: Exception) -> str:
 
 
 def _groups(inputs: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yields groups of inputs. If an input cannot be read, yields those before it first."""
+    """Yields groups of inputs. If an input cannot be read, yields the inputs before it first."""
     group: list[Any] = []
     num_characters = 0
     failure = None

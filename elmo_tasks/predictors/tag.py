@@ -48,7 +48,7 @@ class TagPredictor(TextPredictor):
         tags = outputs["tags"]
         labelled = [instance.duplicate() for _ in tags]
         for index, each in enumerate(labelled):
-            # A model knows no empty tag.
+            # No model knows the empty tag.
             one = [tag if index == other else "" for other, tag in enumerate(tags)]
             each.add_field("tags", TagsField(one, each["tokens"]), self._model.vocab)
         return labelled
@@ -123,7 +123,7 @@ class NerPredictor(TextPredictor):
         return {
             "sentence": sentence.text,
             "tokens": words,
-            # The model tags in BIOUL, whatever its data are in.
+            # The model tags in BIOUL, whatever scheme its data are in.
             "tags": self._scheme.write([Entity(*each) for each, _ in found], len(words)),
             "entities": [
                 {"type": type, **sentence.span(start, end), "confidence": confidence}

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 _STDIN = "standard input"
 
-# As few lines may have the same number of words by chance.
+# So few lines may have the same number of words by chance.
 _FEW = 8
 
 
@@ -40,15 +40,15 @@ class NoText(Exception):
 
 class Input(NamedTuple):
     """
-    What a predictor is asked, and where it comes from.
+    An input for a predictor, and the place in a file that it comes from.
 
     # Parameters
 
     file, line: As those of a `Record`.
     values: The input of the predictor, with the fields that it does not read.
     row: The fields or columns as they are in the file.
-    error: Why the predictor cannot be asked, if it cannot.
-    lines: Of a sentence in columns, the number of the line of each token.
+    error: Why the input cannot be given to the predictor, if it cannot.
+    lines: For a sentence in columns, the line number of each token.
     """
 
     file: str
@@ -61,8 +61,8 @@ class Input(NamedTuple):
 
 class Inputs(NamedTuple):
     """
-    The inputs of a file, and its kind: `json`, `text`, that of a table (`csv`, `tsv`, `parquet`,
-    `xlsx`), or for sentences in columns that get a tag for each token, `columns`.
+    The inputs of a file, and its kind: `json`, `text`, a kind of table (`csv`, `tsv`, `parquet`,
+    `xlsx`), or `columns` for sentences in columns that get a tag for each token.
     """
 
     name: str
@@ -85,18 +85,18 @@ def read_inputs(
     Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input:
     the rows of a table, the sentences of a file in columns, or the lines of JSON or plain text (see
     `kind_of`), or the questions of a file of SQuAD. Lines of white space are skipped. If the
-    predictor is no `TextPredictor`, its `load_line` reads each line.
+    predictor is not a `TextPredictor`, its `load_line` reads each line.
 
     # Parameters
 
     column: The column of a table with the texts; by default the input's name, or else `text`.
     header (default `True`): Whether the first row of a table has the names of its columns.
-    shared: Texts and settings that all inputs have, so that the file has the other texts alone.
+    shared: Texts and settings that all inputs have. The file then has only the other texts.
 
     # Raises
 
     `ValueError`: The file cannot be read; the message has the file and the line. Or the predictor
-        does not read what is shared.
+        does not read a text or setting in `shared`.
     `ConfigurationError`: The model needs other inputs than plain text, or a table lacks a column.
     """
     if not shared:
@@ -177,7 +177,7 @@ def _is_table(first: Record, predictor: TextPredictor, column: str | None, heade
 
 
 def _warn_of_columns(path: str, first: Record, predictor: TextPredictor) -> None:
-    """Says that each line is read as a text, if the file may be a table or in columns."""
+    """Warns that each line is read as a text, if the file may be a table or in columns."""
     if "\t" in first.values["text"] and not isinstance(predictor._dataset_reader, TagReader):
         logger.warning(
             "%s: each line is a text, and has tabs; if it is a table, name the column of the texts "
@@ -192,7 +192,7 @@ def _warn_of_columns(path: str, first: Record, predictor: TextPredictor) -> None
                 return
             layout, rows = read_head(path)
         except ValueError:
-            # The line that cannot be read is said when it is its turn.
+            # The error about a line that cannot be read is raised when this line is reached.
             return
         if len(layout.columns) > 1 and len(rows) >= _FEW:
             logger.warning(
@@ -225,7 +225,9 @@ def _has_tokens(path: str, predictor: Predictor) -> bool:
 
 
 def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:
-    """Returns whether a file for a tagger has words and tags in columns, and says it."""
+    """
+    Returns whether a file for a tagger has words and tags in columns, and logs how it is read.
+    """
     reader = predictor._dataset_reader
     if path == "-" or kind not in ("text", "csv", "tsv") or not isinstance(reader, TagReader):
         return False
@@ -256,8 +258,9 @@ def _columns(path: str, kind: str, predictor: TextPredictor) -> Inputs:
 
 def columns_for(path: str, kind: str, reader: DatasetReader) -> Sequence[str] | None:
     """
-    Returns the names of the columns by which the words of a file are read: those of the model's
-    reader; or None if the reader names none, or the file has others and tells where its words are.
+    Returns the names of the columns by which the words of a file are read. These are the columns
+    that the model's reader names. Returns `None` if the reader names no columns, or if the file has
+    other columns and itself tells where its words are.
     """
     columns = getattr(reader, "columns", None)
     is_tagger = isinstance(reader, TagReader) and kind == "columns"
@@ -290,7 +293,7 @@ def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool)
 
 
 def _columns_of(row: Record, predictor: TextPredictor, chosen: str | None) -> dict[str, str]:
-    """Returns the column of the table that each text of an input is read from."""
+    """Returns, for each text of an input, the column of the table that it is read from."""
     names = predictor.input_names
     columns = {name: name for name in names}
     for other, name in predictor.other_texts.items():

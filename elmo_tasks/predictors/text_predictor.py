@@ -22,7 +22,7 @@ from elmo_tasks.predictors.stream import GROUP, stream
 
 class Task(NamedTuple):
     """
-    What a predictor declares of its task, for the page in the browser and for error reports.
+    The description of a predictor's task, for the page in the browser and for error reports.
 
     # Parameters
 
@@ -63,14 +63,14 @@ class TextPredictor(Predictor):
     # Other fields that the predictor reads, in place of the texts or in addition.
     other_names: tuple[str, ...] = ("tokens",)
 
-    # The names that the texts have in the training data of others, and our names.
+    # The names of the texts in other people's training data, and our names for them.
     other_texts: dict[str, str] = {}
 
     # The fields of an answer that become columns of a table; by default all.
     columns_of_answer: tuple[str, ...] = ()
 
-    # What the page and the error reports need to know of the task. `elmo-tasks evaluate` writes an
-    # answer for each instance if this is not `None`.
+    # The description of the task for the page and the error reports. `elmo-tasks evaluate` writes
+    # an answer for each instance if this is not `None`.
     task: Task | None = None
 
     # The most tokens that the model reads at a time, padding included. A longer text is a batch of
@@ -104,9 +104,7 @@ class TextPredictor(Predictor):
     def stream(
         self, inputs: Iterable[JsonDict | Exception], size: int = GROUP
     ) -> Iterator[JsonDict | Exception]:
-        """
-        Yields for each input its answer, or the error for which it has none (see `stream.stream`).
-        """
+        """Yields for each input its answer, or the error if it has none (see `stream.stream`)."""
         return stream(self.predict_batch_json, inputs, size)
 
     def stream_instances(self, instances: Iterable[Instance]) -> Iterator[JsonDict | Exception]:
@@ -126,7 +124,7 @@ class TextPredictor(Predictor):
         ]
 
     def finite_answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        """Returns what `answers` does. Raises `ValueError` if a number is NaN or infinite."""
+        """Returns the same as `answers`. Raises `ValueError` if a number is NaN or infinite."""
         answers = self.answers(inputs)
         if not all(map(_is_finite, answers)):
             raise ValueError(NOT_FINITE)
@@ -221,7 +219,9 @@ def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
 
 
 def check_shared(predictor: Predictor, shared: Collection[str]) -> None:
-    """Raises `ValueError` unless a predictor reads what all inputs are to have, and more."""
+    """
+    Raises `ValueError` unless a predictor reads all names in `shared`, and at least one other text.
+    """
     texts: tuple[str, ...] = getattr(predictor, "input_names", ())
     names = (*texts, *getattr(predictor, "other_names", ()))
     for name in shared:
@@ -235,8 +235,8 @@ def check_shared(predictor: Predictor, shared: Collection[str]) -> None:
 
 def with_shared(asked: JsonDict, shared: JsonDict) -> JsonDict:
     """
-    Returns an input with the texts and settings that all inputs have. Raises `ValueError` if it has
-    one of them itself.
+    Returns an input with the texts and settings that all inputs have. Raises `ValueError` if the
+    input already has one of them.
     """
     for name in shared:
         if name in asked:
@@ -247,7 +247,9 @@ def with_shared(asked: JsonDict, shared: JsonDict) -> JsonDict:
 
 
 def renamed(fields: JsonDict, taken: Collection[str]) -> JsonDict:
-    """Returns fields in which a name that is taken, or that a field before has, is `input_NAME`."""
+    """
+    Returns fields, in which a NAME that is taken or that occurs twice is replaced by `input_NAME`.
+    """
     found: JsonDict = {}
     for name, value in fields.items():
         while name in taken or name in found:

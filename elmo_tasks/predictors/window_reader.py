@@ -14,14 +14,14 @@ from elmo_tasks.models.bidaf import Bidaf, ReadText
 # The most tokens of windows that are kept: 115 MB for a model with the biLM `base`.
 _MAX_KEPT = 2**16
 
-# A passage, and the first token of a window and the one after its last.
+# A passage, the first token of a window, and the token after its last.
 _Key = tuple[str, int, int]
 
 
 class WindowReader:
     """
-    Reads the windows of long passages for a question. What the model reads of a window by itself is
-    kept for the next questions; of the windows of many passages, the latest ones.
+    Scores the windows of long passages for a question. The model encodes each window by itself, so
+    these encodings are kept for the next questions; if they are too many, the latest are kept.
 
     # Parameters
 
@@ -54,7 +54,9 @@ class WindowReader:
         return dict(zip(("start_logits", "end_logits"), map(torch.cat, both)))
 
     def _windows(self, instance: Instance) -> list[ReadText]:
-        """Returns what is read of the windows of an instance; only new windows are read."""
+        """
+        Returns the encoded windows of an instance. Only windows that are not kept yet are encoded.
+        """
         text = instance["metadata"]["passage"].text  # type: ignore[index]
         tokens = instance["passage"].tokens  # type: ignore[attr-defined]
         keys = [(text, *each[:2]) for each in instance["metadata"]["read"]]  # type: ignore[index]
@@ -69,7 +71,7 @@ class WindowReader:
         return [found[key] for key in keys]
 
     def _read(self, texts: Sequence[list[Token]]) -> list[ReadText]:
-        """Returns what the model reads of texts, each by itself."""
+        """Returns the texts as the model encodes them, each by itself."""
         read: dict[int, ReadText] = {}
         for indices in batches_by_length(list(map(len, texts)), self._max_tokens):
             fields = [TextField(texts[index], self._reader.token_indexers) for index in indices]

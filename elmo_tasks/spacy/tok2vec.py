@@ -45,7 +45,7 @@ def tok2vec(
     bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     words: A model that computes x_k, such as spaCy's `spacy.MultiHashEmbed.v2`.
     store: A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM
-        reads each sentence once in a training. By default the biLM reads each sentence in each
+        reads each sentence once in a training run. By default the biLM reads each sentence in each
         epoch.
     """
     elmo = chain(_layers(bilm, store), with_array(mix()))

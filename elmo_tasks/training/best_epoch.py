@@ -1,4 +1,4 @@
-"""Which epoch of a training is the best, and what is odd about it."""
+"""Chooses the best epoch of a training run, and warns if its model predicts only one class."""
 
 import logging
 import math
@@ -15,8 +15,9 @@ logger = logging.getLogger(__name__)
 
 class LossBreaksTies(MetricTracker):
     """
-    AllenNLP's tracker of the best epoch. Of epochs with equal scores, the one with the lower
-    validation loss is the best. Patience counts the epochs without a better score, as before.
+    Extends AllenNLP's tracker of the best epoch: of epochs with equal scores, the epoch with the
+    lowest validation loss is the best. Patience counts the epochs without a better score, as in
+    AllenNLP.
     """
 
     _is_best_so_far: bool
@@ -32,9 +33,9 @@ class LossBreaksTies(MetricTracker):
 
 class OneClassWarning(TrainerCallback):
     """
-    Warns at the end of a training if the model of the best epoch predicts the same class for all
-    validation data. It looks at the `logits` of shape (batch, classes) of a model that classifies.
-    Every `ElmoTrainer` has it.
+    Warns at the end of a training run if the model of the best epoch predicts the same class for
+    all validation data. It looks at the `logits` of shape (batch, classes) of a model that
+    classifies. Every `ElmoTrainer` has this callback.
     """
 
     def __init__(self, serialization_dir: str) -> None:

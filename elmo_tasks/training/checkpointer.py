@@ -15,14 +15,14 @@ from elmo_tasks.common.tensors import read_torch_file
 @Checkpointer.register("elmo")
 class ElmoCheckpointer(Checkpointer):
     """
-    AllenNLP's checkpointer, safe for trainings that are killed at any moment. Each of the two files
-    of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored, and
-    removed when the training is recovered. Of several processes, process 0 saves, and sends its
+    AllenNLP's checkpointer, safe for training runs that are killed at any moment. Each of the two
+    files of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored,
+    and removed when the training is recovered. Of several processes, process 0 saves, and sends its
     checkpoint to the others when the training is recovered.
 
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
-    `Checkpointer`. Several processes have a clock each, so `save_every_num_seconds` stands for
-    1,000 batches there.
+    `Checkpointer`. Each process has its own clock, so with several processes, a checkpoint is saved
+    every 1,000 batches in place of every `save_every_num_seconds`.
     """
 
     def __init__(self, *args: Any, save_every_num_seconds: float = None, **kwargs: Any) -> None:
@@ -72,7 +72,7 @@ class ElmoCheckpointer(Checkpointer):
         return TrainerCheckpoint(*map(read_torch_file, names, states))
 
     def _remove_remains(self) -> None:
-        """Removes incomplete files of a training that was killed while it saved."""
+        """Removes incomplete files of a training run that was killed while it saved."""
         for when in super()._find_all_checkpoints() - self._find_all_checkpoints():
             self._remove_checkpoint(*when)
         # The names that `atomic_write` gives to files that it has not finished.

@@ -30,8 +30,8 @@ class FusedAdam(AdamOptimizer):
 @Optimizer.register("elmo_dense_sparse_adam")
 class FusedDenseSparseAdam(DenseSparseAdam):
     """
-    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. Of a
-    weight with a sparse gradient, it updates only the rows that the gradient has. On a CPU, a step
+    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. If the
+    gradient of a weight is sparse, it updates only the rows that the gradient has. On a CPU, a step
     takes less than half the time. The weights are equal up to rounding. Each of the two optimizers
     can go on from a checkpoint of the other.
 
@@ -62,7 +62,10 @@ class FusedDenseSparseAdam(DenseSparseAdam):
         return loss
 
     def _update(self, weights: list[torch.Tensor], step: int, group: dict[str, Any]) -> None:
-        """Updates weights with dense gradients. All must have been updated equally often."""
+        """
+        Updates weights with dense gradients. All these weights must have been updated equally
+        often.
+        """
         beta1, beta2 = group["betas"]
         states = [self.state[weight] for weight in weights]
         torch._fused_adam_(
@@ -103,7 +106,7 @@ class FixedMovingAverage(MovingAverage):
     """
     An exponential moving average of the trained weights. Its decay is the same from the first batch
     on; AllenNLP's average increases its decay. Checkpoints contain the averages, by the names of
-    the weights. The best weights that a training keeps are averages.
+    the weights. The best weights that a training run keeps are averages.
 
     Registered as a `MovingAverage` with name "elmo_exponential".
 

@@ -20,10 +20,10 @@ class Recovery(TrainerCallback):
     """
     Keeps in each checkpoint what AllenNLP's checkpoints lack: the random state, the losses and
     metrics of the unfinished epoch, the metrics of the last epoch, the state that a biLM carries
-    from batch to batch, and the scale of gradients in mixed precision. So a recovered training ends
-    with the same weights and metrics, to the bit, as an uninterrupted training. If the number of
-    processes has changed, dropout differs, and the metrics of the unfinished epoch count only its
-    remaining batches.
+    from batch to batch, and the scale of gradients in mixed precision. So a recovered training run
+    ends with the same weights and metrics, to the bit, as an uninterrupted training run. If the
+    number of processes has changed, dropout differs, and the metrics of the unfinished epoch count
+    only its remaining batches.
 
     Only `ElmoTrainer` uses this callback, after all others.
     """
@@ -39,7 +39,7 @@ class Recovery(TrainerCallback):
         self._loaded: dict[str, Any] | None = None
 
     def gather(self) -> None:
-        """Collects the states of all processes of a training, before one process saves them."""
+        """Collects the states of all processes of a training run, before one process saves them."""
         state = self._state()
         self._by_rank = [state]
         if is_distributed():
@@ -58,8 +58,8 @@ class Recovery(TrainerCallback):
     @contextmanager
     def epoch(self, epoch: int) -> Iterator[bool]:
         """
-        Prepares an epoch, and yields whether a recovered training goes on in it. If so, the state
-        of the checkpoint is restored after the trainer has skipped the finished batches.
+        Prepares an epoch, and yields whether a recovered training run goes on in it. If so, the
+        state of the checkpoint is restored after the trainer has skipped the finished batches.
         """
         trainer = self._trainer
         loader = trainer.data_loader
@@ -176,7 +176,9 @@ def get_random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Sets all random generators; those of GPUs only if there are as many GPUs as before."""
+    """
+    Sets all random generators. Sets the GPUs' generators only if there are as many GPUs as before.
+    """
     random.setstate(state["python"])
     numpy.random.set_state(state["numpy"])
     torch.set_rng_state(state["torch"])
@@ -187,8 +189,8 @@ def set_random_state(state: dict[str, Any]) -> None:
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
     Returns, for each metric of a model, the attributes in which it has counted so far: numbers,
-    strings or tensors, or containers of these. In a recovered training, a metric loses what it has
-    counted in attributes of other types.
+    strings or tensors, or containers of these. In a recovered training run, a metric loses what it
+    has counted in attributes of other types.
     """
     return {
         name: {key: _copy(value) for key, value in vars(metric).items() if _is_plain(value)}

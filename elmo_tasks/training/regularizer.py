@@ -8,8 +8,8 @@ logger = logging.getLogger(__name__)
 
 def warn_of_unused_regexes(model: Model) -> None:
     """
-    Warns of each regex of a model's regularizer that takes no parameter that trains: it matches
-    none, or a regex before it has taken them. AllenNLP says nothing of them.
+    Warns about each regex of a model's regularizer that gets no trained parameter, because it
+    matches no such parameter or an earlier regex has taken them. AllenNLP does not warn about this.
     """
     applicator = getattr(model, "_regularizer", None)
     regexes = [regex for regex, _ in getattr(applicator, "_regularizers", [])]
@@ -23,7 +23,7 @@ def warn_of_unused_regexes(model: Model) -> None:
             logger.warning(
                 "the regularizer's regex %r has no effect: %s%s",
                 regex,
-                "a regex before it takes its parameters"
+                "an earlier regex takes the parameters that it matches"
                 if is_late
                 else "it matches no parameter that trains",
                 hint,

@@ -1,4 +1,4 @@
-"""Adds to AllenNLP what a training in several processes, on one or more machines, needs."""
+"""Adds to AllenNLP what a training run in several processes, on one or more machines, needs."""
 
 import os
 import shutil
@@ -26,9 +26,9 @@ from elmo_tasks.common.progress import working
 
 def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
     """
-    Prepares a training whose config has the key `distributed`. If the training is recovered, its
-    processes read the vocabulary from the folder. The vocabulary may be incomplete before the first
-    checkpoint, so until then it is made anew.
+    Prepares a training run whose config has the key `distributed`. If the training is recovered,
+    its processes read the vocabulary from the folder. The vocabulary may be incomplete before the
+    first checkpoint, so until then it is made anew.
 
     # Raises
 
@@ -98,8 +98,8 @@ def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[l
         if index is None or len(batches[index]) == 1:
             raise ConfigurationError(
                 f"{path} has too few instances: another process has {num_batches} batches, but "
-                f"this process only {sum(map(len, batches))} instances; use larger batches or "
-                "fewer processes"
+                f"this process has only {sum(map(len, batches))} instances; use larger batches or "
+                f"fewer processes"
             )
         half = len(batches[index]) // 2
         batches[index : index + 1] = [batches[index][:half], batches[index][half:]]

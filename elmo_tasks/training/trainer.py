@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 class EpochReport(TrainerCallback):
     """
     Logs a line after each epoch: its loss, the metric that chooses the best epoch, its seconds, and
-    the time until the last epoch ends. On a terminal that is too narrow for all of it, the line has
-    as much as fits. Every `ElmoTrainer` has it.
+    the time until the last epoch ends. On a terminal that is too narrow for the line, as much is
+    shown as fits. Every `ElmoTrainer` has this callback.
     """
 
     def on_start(self, *args: Any, **kwargs: Any) -> None:
@@ -72,7 +72,7 @@ class EpochReport(TrainerCallback):
 
 
 def _fitting(line: str, parts: list[str]) -> str:
-    """Returns a line with those of the parts, in their order, for which the terminal has room."""
+    """Returns a line with as many of the parts, in their order, as the terminal has room for."""
     width, shown = terminal_width(), list[str]()
     for part in parts:
         if width is None or len(line) + len("; ".join([*shown, part])) <= width:
@@ -85,8 +85,8 @@ class ElmoTrainer(GradientDescentTrainer):
     """
     AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
     375 MB, so checkpoints contain only their fingerprint. The weights are put back before the best
-    model is archived. A training that was killed and recovered on the same machine ends with the
-    same weights and metrics as an uninterrupted training, to the bit (see `Recovery`).
+    model is archived. A training run that was killed and recovered on the same machine ends with
+    the same weights and metrics as an uninterrupted training run, to the bit (see `Recovery`).
 
     Several processes (`distributed`) make the same steps as one process with all their batches.
     Only process 0 writes checkpoints, metrics and files.
@@ -142,7 +142,7 @@ class ElmoTrainer(GradientDescentTrainer):
         if getattr(kwargs.get("data_loader"), "num_workers", 0) > 1:
             logger.warning(
                 "with several num_workers the order of the batches depends on their speed: two "
-                "trainings of one seed differ, and a recovered one from one that was not killed"
+                "training runs of one seed differ, and a recovered one from one that was not killed"
             )
         return super().from_partial_objects(*args, **kwargs)
 
@@ -175,13 +175,13 @@ class ElmoTrainer(GradientDescentTrainer):
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
-        """Also writes the file of the best weights, if a killed training has not written it."""
+        """Also writes the file of the best weights, if a killed training run has not written it."""
         try:
             super()._maybe_restore_checkpoint()
         except ConfigurationError:
             raise
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # If a state belongs to another training, AllenNLP explains only a `RuntimeError`.
+            # If a state belongs to another training run, AllenNLP explains only a `RuntimeError`.
             raise RuntimeError(f"the training state does not fit: {error!r}") from error
         if self._ended_an_epoch() and self._metric_tracker.is_best_so_far():
             self._best_model_filename = self._best_path()
@@ -194,7 +194,9 @@ class ElmoTrainer(GradientDescentTrainer):
                     average.restore()
 
     def _ended_an_epoch(self) -> bool:
-        """Returns whether the checkpoint of a recovered training is from the end of an epoch."""
+        """
+        Returns whether the checkpoint of a recovered training run is from the end of an epoch.
+        """
         done = self._start_after_epochs_completed
         return done > 0 and not self._start_after_batches_in_epoch_completed
 
@@ -204,7 +206,7 @@ class ElmoTrainer(GradientDescentTrainer):
             # AllenNLP would train one more epoch.
             self._num_epochs = min(self._num_epochs, self._start_after_epochs_completed)
         metrics, epoch = super()._try_train()
-        # If a recovered training has no epoch left, `metrics` covers only its best epoch.
+        # If a recovered training run has no epoch left, `metrics` covers only its best epoch.
         return {**self._recovery.metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
@@ -218,11 +220,11 @@ class ElmoTrainer(GradientDescentTrainer):
         average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
-        # Validation must not draw random numbers: a recovered training skips the validation of
+        # Validation must not draw random numbers: a recovered training run skips the validation of
         # finished epochs, but its loader must still make the same batches.
         drawn = random.getstate()
         # With `batches_per_epoch`, AllenNLP's loader would go on where the last validation ended,
-        # which a recovered training does not know.
+        # which a recovered training run does not know.
         setattr(self._validation_data_loader, "_batch_generator", None)  # noqa: B010
         try:
             return super()._validation_loss(epoch)

@@ -99,7 +99,7 @@ def test_all_mistakes_are_written_as_a_table_with_their_lines_and_ids(
     for each in report["mistakes"]:
         assert json.loads(data[each["line"] - 1])["gold_label"] == each["expected"]
     message = refusal("elmo-errors", archives["snli"], DATA["snli"], "--output", tmp_path / "a.md")
-    assert "a.md is no name of a table: choose one that ends in .csv" in message
+    assert "a.md is not the name of a table: choose one that ends in .csv" in message
 
 
 def test_what_cannot_be_compared_is_refused(archives: dict[str, Path], tmp_path: Path) -> None:

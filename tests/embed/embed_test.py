@@ -130,7 +130,7 @@ def test_a_part_with_a_flipped_bit_is_said_and_computed_again(
 
     embed(Corpus([paths.text]), paths.hdf5, encoder)
 
-    assert f"{part.name} is damaged, and computed again" in caplog.text
+    assert f"{part.name} is damaged, and is computed again" in caplog.text
     assert paths.hdf5.read_bytes() == whole.read_bytes()
 
 

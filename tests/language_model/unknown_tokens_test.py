@@ -49,7 +49,7 @@ def test_more_than_a_fifth_is_warned_of_once(caplog: pytest.LogCaptureFixture) -
     metric.get_metric(reset=True)
     metric([torch.tensor(more), torch.tensor(more)])
     metric.get_metric(reset=True)
-    assert caplog.text.count("25% of the tokens are no words of the vocabulary") == 1
+    assert caplog.text.count("25% of the tokens are not in the vocabulary") == 1
     assert caplog.text.count(ADVICE) == 1
 
 

@@ -126,7 +126,7 @@ def test_what_has_no_columns_is_said(tmp_path: Path) -> None:
         ConfigurationError, match="in.txt has a sentence of 'word/tag' on each line"
     ):
         AnswerColumns(str(tmp_path / "in.txt"), "out.conll", Numbers(reader))
-    with pytest.raises(ConfigurationError, match="the tag 'B-a place' a blank in it: .* .tsv"):
+    with pytest.raises(ConfigurationError, match="the tag 'B-a place' has a blank in it: .* .tsv"):
         spaced = Numbers(reader, ("B-a place",))
         AnswerColumns(str(tmp_path / "blanks.txt"), "out.conll", spaced)
     with pytest.raises(ConfigurationError, match="out.conll .* in.txt gets no tag for each token"):

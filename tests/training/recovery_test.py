@@ -181,7 +181,7 @@ def test_several_workers_are_warned_of(num_workers: int, tmp_path: Path) -> None
     train(sst(change), tmp_path / "run")
 
     log = (tmp_path / "run" / "out.log").read_text()
-    assert log.count("two trainings of one seed differ") == num_workers - 1
+    assert log.count("two training runs of one seed differ") == num_workers - 1
 
 
 def draws() -> list[float]:

@@ -38,7 +38,7 @@ class OwnModel(Model):
         ([".*scalar_parameters", "gamma$"], []),
         (["_scalar_mix"], ["'_scalar_mix' has no effect: it matches no"]),
         (["frozen.weight", "mix"], ["'frozen.weight' has no effect: it matches no"]),
-        (["mix", r"gamma$"], ["'gamma$' has no effect: a regex before it"]),
+        (["mix", r"gamma$"], ["'gamma$' has no effect: an earlier regex"]),
         ([], []),
     ],
 )

@@ -52,7 +52,7 @@ def run_ablation(
 
     runs: Runs with the same root.
     jobs (default `1`): The number of runs that are trained at the same time.
-    packages: Packages that each training imports, as with `--include-package`.
+    packages: Packages that each training run imports, as with `--include-package`.
     force: Whether runs that were trained with other settings are trained anew, and files that are
         not of an ablation are replaced.
 
@@ -168,12 +168,12 @@ def start(
     """
     Starts the training of a run, or continues it from its last checkpoint. Returns the process that
     trains, or `None` if the run is complete. `elmo-tasks train` itself refuses a folder that has
-    files, but no config of a training, or that another process uses.
+    files, but no config of a training run, or that another process uses.
 
     # Parameters
 
     packages: Packages that the process imports, as with `--include-package`.
-    anew: Whether to replace a training that is there.
+    anew: Whether to replace a training run that is there.
     """
     if run.is_complete() and not anew:
         return None
@@ -230,8 +230,8 @@ def train_all(
 
 
 def why_failed(run: Run, process: subprocess.Popen | None, anew: bool = False) -> str | None:
-    """Returns why a training that has ended failed, or `None`."""
-    # A training that was to be replaced is still there if its folder was refused.
+    """Returns why a training run that has ended failed, or `None`."""
+    # A training run that was to be replaced is still there if its folder was refused.
     if process is None or (run.is_complete() and not (anew and process.returncode)):
         return None
     code = process.returncode

@@ -1,6 +1,6 @@
 """
-Checks the arguments of every object that a config of a training describes, before data are read:
-their names, and whether each value is of the kind that the argument's annotation names.
+Checks the arguments of every object that a config of a training run describes, before data are
+read: their names, and whether each value is of the kind that the argument's annotation names.
 
 AllenNLP makes an object when the training needs it, after the data were read, and from some values
 without a look at them. Classes that read their arguments themselves are not checked.
@@ -44,8 +44,9 @@ _SIMPLE: dict[Any, tuple[str, set[type]]] = {
 
 def check_arguments(config: Mapping[str, Any]) -> None:
     """
-    Raises `ConfigurationError` for the first argument in a config of a training that is missing,
-    has another name, or is of another kind. The message has its path, such as `model.encoder`.
+    Raises `ConfigurationError` for the first argument in a config of a training run that is
+    missing, has another name, or is of another kind. The message has its path, such as
+    `model.encoder`.
     """
     if "type" in config:
         # Another `TrainModel`, such as the user's own.
@@ -55,7 +56,7 @@ def check_arguments(config: Mapping[str, Any]) -> None:
         if name in config:
             _check_argument(parameter, config[name], name)
         elif parameter.default is Parameter.empty and name not in _GIVEN:
-            raise ConfigurationError(f"the config has no {name}, which a training needs")
+            raise ConfigurationError(f"the config has no {name}, which a training run needs")
     for name in ("train_data_path", "validation_data_path", "test_data_path"):
         # A path may be a list or an object of paths, for a reader that takes such.
         if isinstance(config.get(name), int | float) or config.get(name) in ([], {}):

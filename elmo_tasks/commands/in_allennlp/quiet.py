@@ -1,6 +1,6 @@
 """
 Limits what AllenNLP shows on the console of `elmo-tasks` to what a person needs. The log files of a
-training have all messages.
+training run have all messages.
 """
 
 import logging
@@ -39,7 +39,7 @@ def make_quiet() -> None:
 
 @contextmanager
 def kept_quiet() -> Iterator[None]:
-    """While the block runs, the console stays quiet when AllenNLP sets up a training's logs."""
+    """While the block runs, the console stays quiet when AllenNLP sets up a training run's logs."""
     from allennlp.common import logging as allennlp_logging
 
     prepare = allennlp_logging.prepare_global_logging

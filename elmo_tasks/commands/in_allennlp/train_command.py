@@ -57,9 +57,9 @@ def train_model(
     Trains as AllenNLP's `train_model` does, with six more guarantees:
 
     - A mistake in the config is found before data are read, where the config alone shows it.
-    - A training that fails before its first checkpoint leaves no file of its own in the folder.
+    - A training run that fails before its first checkpoint leaves no file of its own in the folder.
     - Only one process at a time uses the folder. A second one fails before `force` replaces it.
-    - `force` removes what a training wrote, by name, and nothing that this one reads: the files
+    - `force` removes what a training run wrote, by name, and nothing that this one reads: the files
       that the config names, or one of `inputs`, such as those that it imports.
     - The archive appears whole or not at all, and only the first of several nodes writes it;
       without `archive`, none does.
@@ -122,7 +122,7 @@ def train_model(
 @contextmanager
 def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[None]:
     """
-    Removes what a new training wrote if it fails without a checkpoint, so that the corrected
+    Removes what a new training run wrote if it fails without a checkpoint, so that the corrected
     command can be typed again. After Ctrl-C, `--recover` needs what is there.
     """
     existed = folder.exists()
@@ -143,7 +143,7 @@ def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[
 @configs_by_name()
 def train(args: argparse.Namespace) -> None:
     """
-    Runs `elmo-tasks train`. A training on the user's own data ends by printing the score and a
+    Runs `elmo-tasks train`. A training run on the user's own data ends by printing the score and a
     command that predicts.
     """
 

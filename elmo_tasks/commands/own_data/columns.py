@@ -1,4 +1,4 @@
-"""Chooses the columns of a user's file that a training reads, by their names."""
+"""Chooses the columns of a user's file that a training run reads, by their names."""
 
 from collections.abc import Iterable, Sequence
 

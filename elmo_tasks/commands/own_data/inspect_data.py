@@ -29,7 +29,7 @@ from elmo_tasks.readers.classify import ClassifyReader
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000
-# Up to so many rows, TF-IDF beside `base` was measured to be as good as a training.
+# Up to so many rows, TF-IDF beside `base` was measured to be as good as a training run.
 _FEW_FOR_TRAINING = 2000
 # The seed of the draw for validation.
 _SEED = 1
@@ -80,7 +80,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         if len(examples) < 2 * num_parts:
             hint = "; an empty line ends a sentence" if args.task == "tag" else ""
             raise ConfigurationError(
-                f"{path} has {len(examples)} examples; a training needs {2 * num_parts} or more"
+                f"{path} has {len(examples)} examples; a training run needs {2 * num_parts} or more"
                 f"{hint}"
             )
         dev, *others = split(examples, num_parts, _SEED)

@@ -120,7 +120,7 @@ def score_of(config: dict[str, Any], folder: Path, data: str = "best_validation"
 def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     """
     Returns the score on the validation data and the command that predicts, after a training on a
-    user's own data. Returns no lines for other trainings.
+    user's own data. Returns no lines for other training runs.
     """
     if not is_own(config) or not (folder / "metrics.json").exists():
         return []
@@ -139,17 +139,17 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
     """
     Joins the training and the validation data, splits them into folds, and trains once for each
     fold. A fold is the test data of its training. Of the other folds, a fifth chooses the epoch,
-    and the rest is trained on. A training that an earlier call has finished is not repeated. Only
-    the scores are kept. Prints which training begins, and how long all will take.
+    and the rest is trained on. A training run that an earlier call has finished is not repeated.
+    Only the scores are kept. Prints which training begins, and how long all will take.
 
     # Parameters
 
-    config: The evaluated config of a training of `classify` or `tag`.
+    config: The evaluated config of a training run of `classify` or `tag`.
     folder: Gets the scores as `1.json` and so on.
 
     # Returns
 
-    The score of each training on its test data.
+    The score of each training run on its test data.
     """
     reader = _reader(config)
     paths = [config["train_data_path"], config["validation_data_path"]]

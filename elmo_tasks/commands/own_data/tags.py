@@ -1,4 +1,6 @@
-"""Chooses the tags of a user's file that a training reads, and tells whether they mark spans."""
+"""
+Chooses the tags of a user's file that a training run reads, and tells whether they mark spans.
+"""
 
 import os
 from collections import Counter

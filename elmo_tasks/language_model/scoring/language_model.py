@@ -18,9 +18,9 @@ Words = list[tuple[str, float]]
 
 class LanguageModel:
     """
-    Tells how likely words are: a biLM with the softmax of its training (Peters et al. 2018, section
-    3.1). The forward direction predicts a token from the tokens before it, the backward direction
-    from the tokens after it.
+    Tells how likely words are, by a biLM and the softmax that was trained with it (Peters et al.
+    2018, section 3.1). The forward direction predicts a token from the tokens before it, the
+    backward direction from the tokens after it.
 
         model = LanguageModel.from_pretrained("base")
         model.score(["The boat left the bank ."])[0].forward
@@ -60,7 +60,7 @@ class LanguageModel:
         if not _has_softmax(located):
             raise ConfigurationError(
                 f"{name} has no softmax ({SOFTMAX_FILE}), so it cannot tell how likely words are; "
-                "elmo-tasks pack writes one from the archive of a language model's training"
+                "elmo-tasks pack writes one from the archive of a trained language model"
             )
         bilm = make_bilm(*located.files, dtype=dtype).to(device).eval()
         return cls(bilm, read_softmax(located.options.parent, bilm))
@@ -80,7 +80,8 @@ class LanguageModel:
 
         # Parameters
 
-        sentences: The sentences of one or more documents. One without tokens ends a document.
+        sentences: The sentences of one or more documents. A sentence without tokens ends a
+            document.
         context (default `0`): How many earlier sentences of the document each direction reads
             before the sentence to score.
         engine (default `map`): Computes the scores, in this process or in several.

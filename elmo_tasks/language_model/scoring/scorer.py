@@ -69,9 +69,10 @@ class Scorer:
         self, sentences: Sequence[list[str]], state: LstmState | None = None
     ) -> tuple[Reading, LstmState]:
         """
-        Reads a batch of sentences. Each starts from its row of `state`, by default from the biLM's
-        start state. Sentences without tokens are not read; at least one must have tokens. Returns
-        what was read, and the state in which each row ended.
+        Reads a batch of sentences with the biLM. Each sentence starts from its row of `state`, by
+        default from the biLM's start state. Sentences without tokens are not read; at least one
+        sentence must have tokens. Returns the biLM's outputs, and the state in which each row
+        ended.
         """
         rows = [[BEGIN_TOKEN, *words, END_TOKEN] if words else [] for words in sentences]
         with operator_threads(1):
@@ -117,7 +118,9 @@ class Scorer:
         return state
 
     def scores(self, reading: Reading) -> list[Score]:
-        """Returns the score of each sentence. One product computes the softmax of all."""
+        """
+        Returns the score of each sentence. One product computes the softmax for all sentences.
+        """
         # Shape: (tokens in both directions, projection_dim)
         h = torch.cat(reading.outputs)
         classes = self._classes(reading).to(h.device)

@@ -12,9 +12,9 @@ class Score(NamedTuple):
 
     # Parameters
 
-    known: Whether each token is a word of the softmax. All others share one probability.
-    forward, backward: Shapes (tokens,): the log probability of each token given the tokens before
-        it, and given those after it.
+    known: Whether each token is a word of the softmax. All other tokens share one probability.
+    forward, backward: Shapes (tokens,): the log probability of each token, given the tokens before
+        it (`forward`) or after it (`backward`).
     end, begin: The log probability of the sentence's end in the forward direction, and of its
         beginning in the backward direction, given all tokens; 0 without tokens.
     """

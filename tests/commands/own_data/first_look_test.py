@@ -213,7 +213,7 @@ REFUSED: list[tuple[list[tuple[str, ...]], str]] = [
         r"the label 'a' .* \(1 row without a label \(line 3\) left out",
     ),
     ([("Soup.", "a")] * 20, "only the label 'a' in the column label; a model needs two or more"),
-    ([("Soup.", "ab"[n % 2]) for n in range(9)], "has 9 examples; a training needs 10 or more"),
+    ([("Soup.", "ab"[n % 2]) for n in range(9)], "has 9 examples; a training run needs 10 or more"),
     ([], "data.csv has no row"),
 ]
 
