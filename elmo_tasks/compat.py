@@ -69,8 +69,8 @@ class CompatibleMultiProcessDataLoader(SharedDataLoader):
 class SavedVocabulary(Vocabulary):
     """
     Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training run, each process
-    loads the vocabulary of the training by this type, whatever type the config names. A vocabulary
-    with counts then becomes a `CountedVocabulary`.
+    loads the vocabulary of the run by this type, whatever type the config names. A vocabulary with
+    counts then becomes a `CountedVocabulary`.
     """
 
     @classmethod
@@ -88,7 +88,8 @@ class SavedVocabulary(Vocabulary):
 def allow_numpy_scalars() -> None:
     """
     Lets `torch.load` read NumPy scalars with `weights_only`, the default since PyTorch 2.6. Some
-    schedulers (`cosine`) and metrics put them in the training state, which `--recover` reads.
+    schedulers (`cosine`) and metrics put such scalars in the training state, which `--recover`
+    reads.
     """
     # The function that unpickles NumPy's scalars has no public name.
     scalar = np.float64().__reduce__()[0]

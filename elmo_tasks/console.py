@@ -34,7 +34,10 @@ _TRAINING = ("ablation", "train")
 
 
 def main() -> None:
-    """Runs the command that `sys.argv` names. `__main__.py` is what the script calls."""
+    """
+    Runs the command that `sys.argv` names. The script calls `__main__.py`, which calls this
+    function.
+    """
     with one_line_errors("elmo-tasks"):
         _main()
 
@@ -113,8 +116,8 @@ def _make_quiet() -> None:
 
 class _PluginFinder:
     """
-    Finds the plugin, wherever it is imported. Its import then makes AllenNLP quiet, and defers the
-    packages.
+    Finds the plugin, wherever it is imported. The import of the plugin then makes AllenNLP quiet,
+    and defers the packages.
     """
 
     def __init__(self, packages: Sequence[str]) -> None:

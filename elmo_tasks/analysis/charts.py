@@ -89,7 +89,7 @@ def draw_neighbors(report: dict[str, Any]) -> "Figure":
     """
     figure = _figure(8, 6)
     axes = figure.subplots()
-    # A dollar sign in the title begins no formula.
+    # A dollar sign in the title must not begin a formula.
     axes.set_title(textwrap.fill(title(report), 70), parse_math=False)
     axes.set(xticks=[], yticks=[])
     axes.set(xlabel="first principal component", ylabel="second principal component")

@@ -67,7 +67,8 @@ def _describe(options: BiLmOptions) -> dict[str, str]:
         facts["words"] = words if options.filters else f"{words}; no characters"
     return {
         **facts,
-        "LSTM layers": f"{options.num_layers} a direction, memory of {options.cell_dim}, output of "
+        "LSTM layers": f"{options.num_layers} a direction, cell state of {options.cell_dim}, "
+        "output of "
         f"{options.projection_dim}",
         "layers for ELMo": f"{options.num_layers + 1} of width {2 * options.projection_dim}",
         "parameters": f"{num_parameters(options):,}",
@@ -87,7 +88,7 @@ def _describe_weights(weight_file: str | os.PathLike, options: BiLmOptions) -> s
 
 def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:
     """
-    Returns what is wrong with one direction of a layer, or `None`. `layer` has the shape (length,
+    Returns the problem of one direction of a layer, or `None`. `layer` has the shape (length,
     projection_dim).
     """
     if not layer.isfinite().all():

@@ -1,11 +1,11 @@
 """
 Train variants of a task with several seeds, and compare the results.
 
-A table and a JSON file compare the results. With several fractions of the training data, a chart
-does so, too. Each run is AllenNLP's own training in its own process: if a run fails, the others go
-on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
-continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
-runs are complete and 1 if not.
+A table and a JSON file compare the results. With several fractions of the training data, there is
+also a chart. Each run is a training run of AllenNLP in its own process: if a run fails, the others
+go on. If the command is stopped, run it again: complete runs are not trained again, interrupted
+runs continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if
+all runs are complete and 1 if not.
 
 examples:
   elmo-tasks ablation sst --variants baseline both --seeds 1 2 3 \\
@@ -55,9 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--train-fraction",
         type=_fractions,
         metavar="F,F,...",
-        help="train on each of these fractions of the training data, such as 0.01,0.1,1, as in "
-        "the paper's Figure 1; the seed of the run draws the fraction, and each run has as many "
-        "updates as a run on all of the data",
+        help="train on each of these fractions of the training data, such as 0.01,0.1,1, as in the "
+        "paper's Figure 1; the fraction is drawn with the seed of the run, and each run has "
+        "as many updates as a run on all of the data",
     )
     add(
         "--set",
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(
         parser,
         "--force",
-        help="replace an output that exists: train runs of other settings anew",
+        help="replace an output that exists, and train again what has other settings",
     )
     add_shared(parser, "--overrides", "--threads")
     add_count(parser, "--jobs", 1, "runs to train at the same time")

@@ -2,9 +2,9 @@
 Check whether the options and weights of a biLM are sound.
 
 Describe a biLM, given by its name or by its two files in the layout of bilm-tf, open it, and
-compute the layers of a sentence. Say what is wrong if it cannot be opened: weights that are
-missing, are not needed, have another shape than in the options, or are not finite. The exit status
-is 0 if the files are sound and 1 if not.
+compute the layers of a sentence. If it cannot be opened, say why: weights are missing, are not
+needed, do not have the shape in the options, or are not finite. The exit status is 0 if the files
+are sound and 1 if not.
 
 examples:
   elmo-tasks check base

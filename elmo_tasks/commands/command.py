@@ -3,10 +3,11 @@ Lists the commands of `elmo-tasks`, makes their parsers, and turns their errors 
 
 A command is a module of this folder with `add_arguments(parser)` and `run(args)`. It may have
 `GOES_ON`, which tells after Ctrl-C how to continue, and `inputs(args)`, which returns the names of
-the files that it reads: a missing one is said before anything is imported. The docstring is the
-help: the first line is shown in the list of commands, and a paragraph with an indented line or a
-list is printed as it is. A command imports what it needs in `run`, so that its help is quick. All
-names are registered with AllenNLP before `run`, except for the commands in `_WITHOUT_ALLENNLP`.
+the files that it reads, so that a missing file is reported before anything is imported. The
+docstring is the help: the first line is shown in the list of commands, and a paragraph with an
+indented line or a list is printed as it is. A command imports what it needs in `run`, so that its
+help is quick. All names are registered with AllenNLP before `run`, except for the commands in
+`_WITHOUT_ALLENNLP`.
 """
 
 import argparse
@@ -34,13 +35,13 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 # The commands that import AllenNLP themselves, and only if the model or the data need it.
 _WITHOUT_ALLENNLP = ("check", "embed", "export", "mix", "neighbors", "new", "score")
 
-# Commands that `allennlp` has as `elmo-NAME`. AllenNLP has its own `train`, `predict`, `evaluate`.
+# Commands that `allennlp` offers as `elmo-NAME`; it has its own `train`, `predict` and `evaluate`.
 IN_ALLENNLP = tuple(name for name in COMMANDS if name not in GROUPS["a model of your own"])
 
 # The exit status after Ctrl-C, as in a shell.
 INTERRUPTED = 130
 
-# What to install if a module is missing that only some commands import.
+# The package to install if a module is missing that only some commands import.
 _EXTRAS = {
     "_jsonnet": "jsonnet",
     "matplotlib": "matplotlib",
@@ -54,7 +55,7 @@ _EXTRAS = {
 }
 
 
-# What the name of one local file does not have.
+# Characters that the name of a single local file does not have.
 _SEVERAL = re.compile(r"[*?\[\]{},!#]|://")
 
 
@@ -89,8 +90,9 @@ def add_command(subparsers: Any, name: str, command: ModuleType) -> argparse.Arg
 
 def check_read(*paths: str | os.PathLike) -> None:
     """
-    Raises `FileNotFoundError` for a local file that is not there, before a command imports what
-    takes seconds. Patterns, lists of files, files in archives, addresses and `-` are no such files.
+    Raises `FileNotFoundError` for a local file that does not exist, before a command imports
+    packages for seconds. Patterns, lists of files, files in archives, addresses and `-` are not
+    checked.
     """
     for path in (os.fspath(each) for each in paths):
         if (
@@ -130,8 +132,8 @@ def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterat
     """
     Ends the process with one line and exit status 1 after an error that the user can correct, and
     with exit status 130 after Ctrl-C or SIGTERM. Any other error is a bug, and keeps its traceback.
-    The line begins with `prog`, the command as typed. After Ctrl-C, `goes_on` ends the line: how to
-    continue. With `debug`, the traceback comes before the line.
+    The line begins with `prog`, the command as typed. After Ctrl-C, the line ends with `goes_on`,
+    which says how to continue. With `debug`, the traceback comes before the line.
     """
     try:
         try:
@@ -159,7 +161,7 @@ def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterat
 
 
 def message_of(error: BaseException) -> str | None:
-    """Returns what to say about an error that the user can correct, or `None` for a bug."""
+    """Returns the message for an error that the user can correct, or `None` for a bug."""
     match error:
         case OSError() if error.strerror and error.filename is not None:
             return f"{error.filename}: {error.strerror}"
@@ -173,7 +175,9 @@ def message_of(error: BaseException) -> str | None:
 
 
 def _of_allennlp(name: str) -> tuple[type, ...]:
-    """Returns a class of `allennlp.common` in a tuple; an empty one if AllenNLP is not imported."""
+    """
+    Returns a class of `allennlp.common` in a tuple. The tuple is empty if AllenNLP is not imported.
+    """
     module, _, kind = name.partition(".")
     loaded = sys.modules.get(f"allennlp.common.{module}")
     return () if loaded is None else (getattr(loaded, kind),)

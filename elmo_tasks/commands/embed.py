@@ -12,8 +12,8 @@ With --shards or --ray, the text may have any size. OUT is a folder with a Parqu
 part of the text. A file has a row for each sentence: its index, tokens and vectors in float16. The
 manifest, OUT/_manifest.json, is written last, and lists all files.
 
-With --words, OUT is a text file of word2vec, which gensim and others read. It has a vector for each
-of the most frequent words: the mean over the word's occurrences in the text.
+With --words, OUT is a text file in the format of word2vec, which gensim and others read. It has a
+vector for each of the most frequent words: the mean over the word's occurrences in the text.
 
 A line that cannot be read ends the command: mend it, and run the command again. If the command is
 stopped or killed, run it again: it computes only what is missing. Until OUT.hdf5 is complete, the
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.common.files import lock
     from elmo_tasks.common.outputs import check_outputs
 
-    # A folder is gone on with, and so is that of the parts of a file.
+    # A run may continue in an output folder, or in the folder with the parts of a file.
     is_folder = args.shards or args.ray
     folder = args.output_file if is_folder else f"{args.output_file}.partial"
     files = () if is_folder else [args.output_file]

@@ -1,15 +1,15 @@
 """
-Show where a model errs, and whether another one is better by more than chance.
+Show where a model errs, and whether another model is better by more than chance.
 
 The model may be one of sentiment, entities, entailment, reading, semantic roles, coreference, or
 of your own classes or tags. The report, in Markdown, shows
 
 - which classes the model confuses, and precision, recall and F1 of each class, or of each type
   of entity or role;
-- its score by length;
-- how often it is right, by how confident it is;
-- the mistakes that it is most confident of, with the line and the id that the file gives them;
-  --output writes all of them.
+- its score for short and long texts;
+- how often it is right at each level of confidence;
+- the mistakes that it is most confident of, with their line and id in the file; --output writes all
+  mistakes.
 
 examples:
   elmo-tasks errors runs/sst/both data/sst/dev.txt > errors.md

@@ -2,8 +2,8 @@
 Measure how good a model is on labelled data.
 
 FILE has the format that the model was trained on. Several files are separated by commas.
---predictions-output-file writes the answer to each input of the file, as `elmo-tasks predict` gives
-it in JSON.
+--predictions-output-file writes the answer to each input of the file, in the JSON of `elmo-tasks
+predict`.
 
 examples:
   elmo-tasks evaluate runs/reviews reviews/dev.jsonl

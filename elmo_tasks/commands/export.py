@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.elmo.mix import ElmoMix
     from elmo_tasks.elmo.opening import open_elmo
 
-    # A mix or a vocabulary that is there would be taken for those of the biLM.
+    # A mix or a vocabulary in the folder would be taken for the mix or vocabulary of the biLM.
     of_bilm = (OPTIONS_FILE, WEIGHTS_FILE, MIX_FILE, VOCABULARY_FILE)
     files = [Path(args.folder) / name for name in ((ONNX_FILE,) if args.onnx else of_bilm)]
     check_outputs(files, [packaged(args.archive_file)], args.force, [args.folder])

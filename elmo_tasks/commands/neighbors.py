@@ -2,10 +2,10 @@
 Cluster or rank the occurrences of a word by their vectors.
 
 Show how well a biLM separates the senses of a word: cluster its occurrences in a text by their
-vectors in one layer, or rank them by their similarity to its occurrence in a given sentence. For
-comparison, show the nearest words in layer 0, where a word has the same vector in all contexts.
-What stands between blanks is a token; --split cuts raw text. Sentences that have WORD in another
-form, such as light. or Light, are counted.
+vectors in one layer, or rank them by their similarity to the word's occurrence in a given sentence.
+For comparison, show the nearest words in layer 0, where a word has the same vector in all contexts.
+Tokens are separated by blanks; --split cuts raw text. Sentences that have WORD in another form,
+such as light. or Light, are counted.
 
 examples:
   elmo-tasks neighbors bank --corpus text.txt.gz --chart bank.png
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     check_written(args, args.corpus, *filter(None, [args.vectors]))
     split = splitter_of(args)
     if args.sentence is None:
-        # To rank occurrences needs no clusters.
+        # Ranking occurrences needs no clusters.
         require_package("sklearn")
     from elmo_tasks.analysis.charts import draw_neighbors
     from elmo_tasks.analysis.neighbors.neighbors import neighbors, text_of

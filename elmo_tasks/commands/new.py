@@ -31,7 +31,7 @@ from elmo_tasks.common.package_data import config_names, import_jsonnet
 from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
 
-# The folders of configs: film reviews are texts of one's own, and a probe is no training.
+# The folders of configs, without `imdb`, whose texts are for `classify`, and `probe`.
 TASKS = tuple(name for name in config_names() if name not in ("imdb", "probe"))
 
 # The tasks that look at the user's data.
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("for data of your own").add_argument
     add("--text", action="append", metavar="NAME", help="a column with texts; twice for two")
     add("--label", metavar="NAME", help="the column with the label")
-    add("--separator", metavar="TEXT", help="what separates labels, if a text has several")
+    add("--separator", metavar="TEXT", help="the separator of labels, if a text has several")
     add("--column", metavar="NAME", help="the column or field with the tags, such as xpos")
     add("--no-spans", action="store_true", help="learn a tag for each word, not spans of words")
     add("--language", default="en", metavar="CODE", help="spaCy's code (default: en)")
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def inputs(args: argparse.Namespace) -> list[Any]:
-    """Returns the file of data, if none of a config is named."""
+    """Returns the file of data, if the name is not that of a config."""
     is_config = args.file.suffix in (".jsonnet", ".libsonnet")
     return [args.file] if args.task in OWN_TASKS and not is_config else []
 
@@ -98,8 +98,8 @@ def first_config(
 ) -> str:
     """
     Returns the text of a config for a task, to be saved as `file`: the lines `found` about the
-    data, and the fields that people change, with `values` or else the defaults of the task's
-    library, which are commented out.
+    data, and the fields that people change, with `values`. Fields without a value have the defaults
+    of the task's library, and are commented out.
     """
     library = "language_model" if task == "bilm" else task
     values = {"elmo_at": ["input", "output"], **values}
@@ -130,8 +130,9 @@ def _field(line: str, is_set: bool) -> str:
 
 def _fields(library: str) -> tuple[str, list[tuple[str, str, bool, Any]]]:
     """
-    Returns the path of a library, and of the fields of new.libsonnet those that it has: name,
-    comment, whether it is written only if it was found in data, and the library's value.
+    Returns the path of a library, and the fields of new.libsonnet that the library has. A field is
+    its name, its comment, whether it is written only if it was found in data, and the library's
+    value.
     """
     import _jsonnet
 
@@ -149,7 +150,10 @@ def _fields(library: str) -> tuple[str, list[tuple[str, str, bool, Any]]]:
 
 
 def _jsonnet_of(value: Any) -> str:
-    """Returns a value as people write it in jsonnet: names bare, and short texts in one quote."""
+    """
+    Returns a value as people write it in jsonnet: names without quotes, and short texts in single
+    quotes.
+    """
     if isinstance(value, list):
         return f"[{', '.join(map(_jsonnet_of, value))}]"
     if isinstance(value, dict):

@@ -78,7 +78,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "the text is raw: cut each line into sentences and tokens by spaCy's rules",
     },
-    # This number is set before a command runs.
+    # The number of threads is set before a command runs.
     "--threads": {
         "type": COUNT,
         "metavar": "N",
@@ -146,9 +146,9 @@ def open_from_args(args: argparse.Namespace) -> "Opened":
 
 def check_written(args: argparse.Namespace, *inputs: str | os.PathLike) -> None:
     """
-    Refuses, before anything is read, a file of `--output`, `--json` or `--chart` that is an input,
-    or exists without `--force` (see `check_outputs`). `inputs` are those of the command, besides
-    the biLM that the options name.
+    Refuses a file of `--output`, `--json` or `--chart` before anything is read, if it is an input,
+    or if it exists and `--force` is not given (see `check_outputs`). `inputs` are the command's
+    inputs besides the biLM that the options name.
     """
     from elmo_tasks.common.outputs import check_outputs
 
@@ -234,7 +234,7 @@ def deliver(
 
 
 def splitter_of(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
-    """Returns what `--split` cuts a text by, if it is given."""
+    """Returns the function by which `--split` cuts a text, if the option is given."""
     if not args.split:
         return None
     require_package("spacy")

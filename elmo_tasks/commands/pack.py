@@ -2,13 +2,13 @@
 Write a trained model as a small folder, to publish it.
 
 Weights are in float16. A biLM that has a name (a known biLM, or owner/name of the Hugging Face hub)
-is written without its weights, as its name and fingerprint. Whatever takes an archive takes the
-folder as well, also from a repository of the hub: elmo-tasks predict, evaluate, mix and export,
-elmo_tasks.load and ElmoEncoder.
+is written without its weights, as its name and fingerprint. Commands and functions that take an
+archive take the folder as well, also from a repository of the hub: elmo-tasks predict, evaluate,
+mix and export, elmo_tasks.load and ElmoEncoder.
 
 A language model (elmo_language_model) is written as the options and weights of its biLM, with its
-softmax in 8 bits a number: elmo-tasks score, elmo_tasks.LanguageModel and all that takes a biLM
-read the folder without AllenNLP.
+softmax in 8 bits a number: elmo-tasks score, elmo_tasks.LanguageModel and everything that takes a
+biLM read the folder without AllenNLP.
 
 examples:
   elmo-tasks pack runs/sst/both/model.tar.gz my-sst
@@ -30,16 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--bilm",
         metavar="NAME",
-        help="the name by which others can get the biLM (default: the one in the config of the "
-        "training); the weights of a biLM without a name are written",
+        help="the name by which others can get the biLM (default: its name in the config of the "
+        "training run); the weights of a biLM without a name are written",
     )
     add_count(
         parser,
         "--max-words",
         None,
         "keep the first N words: those of the training text, the most frequent first, then the "
-        "most frequent ones of a file of vectors; the others count as unknown (default: all; of a "
-        "language model, the 50,000 most frequent)",
+        "most frequent ones of a file of vectors; other words count as unknown (default: all; of "
+        "a language model, the 50,000 most frequent)",
     )
 
 

@@ -7,13 +7,15 @@ standard input (-) is text or JSON. Each input has one answer, in the order of t
 answers are text for text and tables, and JSON for JSON; empty lines are skipped.
 
 --output writes the answers in the form that its suffix names (.csv, .tsv, .parquet, .xlsx, .jsonl,
-.txt), otherwise in that of FILE. In a table are the rows of FILE as they were, with the answer
-behind: label and probability, or entities, tags, answer and so on; lists are JSON. A row without a
-text has an empty answer. JSON has the label first, and gives back all fields of FILE. A file in
-columns comes back as columns, with the predicted tag behind (.conll, .tsv, or as FILE is called).
+.txt), otherwise in the form of FILE. A table has the rows of FILE as they were, and then columns
+with the answer: label and probability, or entities, tags, answer and so on; lists are JSON. A row
+without a text has an empty answer. JSON has the label first, and then all fields of FILE. A file in
+columns comes back as columns, with the predicted tag in the last one (.conll, .tsv, or as FILE is
+called).
 
-An input that cannot be answered has a column `error`, {"error": "the reason", "line": 3}, or in
-text `ERROR line 3: the reason`; the exit status is then 1.
+If an input cannot be answered, the reason is in the column `error` of a table, in {"error": "the
+reason", "line": 3} of JSON, or in the line `ERROR line 3: the reason` of text; the exit status is
+then 1.
 
 A passage of more than 400 tokens is read in windows. With --passage, FILE has a question on each
 line, or JSON or a table with a `question`. An answer then also has the paragraph that it is in.

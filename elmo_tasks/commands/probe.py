@@ -1,7 +1,7 @@
 """
 Measure how well each layer of a biLM predicts the tags of words.
 
-Measure what each layer knows of words, such as their parts of speech or their senses. A simple
+Measure what each layer knows about words, such as their parts of speech or their senses. A simple
 classifier learns the tags of a file in columns: from the vectors of each layer alone, and from a
 trained mix of all layers (Peters et al. 2018, section 5.3). The table has two baselines: the most
 frequent tag of all tokens, and the most frequent tag of each word.

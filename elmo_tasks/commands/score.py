@@ -1,10 +1,10 @@
 """
 Say how likely each word of a text is.
 
-Write the bits of each token (surprisal, -log2 of its probability) given the tokens before it
-(forward) and given those after it (backward), by the language model in a biLM. The text has one
-tokenized sentence a line; it may be a table or JSON lines, too. Tokens that the softmax does not
-know share one class and are marked. Sentences and positions are counted from 0. At the end, the
+Write the surprisal of each token (-log2 of its probability, in bits) given the tokens before it
+(forward) and given the tokens after it (backward), by the language model in a biLM. The text has
+one tokenized sentence a line; it may be a table or JSON lines, too. Tokens that the softmax does
+not know share one class and are marked. Sentences and positions are counted from 0. At the end, the
 perplexity of the text is printed to the standard error.
 
 examples:

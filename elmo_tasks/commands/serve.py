@@ -1,9 +1,9 @@
 """
 Show models in the browser, and answer requests for their predictions.
 
-Start a page in the browser with a tab for each model, where one types a text and sees the answer,
-and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models,
-and how likely words are, if the biLM has its softmax. The same answers can be had as JSON (`POST
+Start a page in the browser. It has a tab for each model, to type a text and see the answer, and
+tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models, and
+how likely words are, if the biLM has its softmax. Programs get the same answers as JSON (`POST
 /predict/NAME`). The server works without a network. By default only this machine can reach it.
 
 examples:

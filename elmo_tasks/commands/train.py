@@ -1,9 +1,9 @@
 """
 Train a model.
 
-CONFIG is a jsonnet file, one that `elmo-tasks new` wrote or one of this package by its name. DIR
-gets the model (model.tar.gz), the vocabulary, the metrics of each epoch and the log. After an
-interruption, --recover goes on from the last checkpoint.
+CONFIG is a jsonnet file, such as a file that `elmo-tasks new` wrote, or the name of a config of
+this package. DIR gets the model (model.tar.gz), the vocabulary, the metrics of each epoch and the
+log. After an interruption, --recover goes on from the last checkpoint.
 
 examples:
   elmo-tasks train reviews.jsonnet -s runs/reviews
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("param_path", metavar="CONFIG", help="the path of a config, or its name in this package")
     add("-s", "--serialization-dir", metavar="DIR", required=True, help="the folder to write to")
-    add("-r", "--recover", action="store_true", help="go on with the training in DIR")
-    add_shared(parser, "--force", help="replace the training in DIR")
+    add("-r", "--recover", action="store_true", help="go on with the training run in DIR")
+    add_shared(parser, "--force", help="replace the training run in DIR")
     add(
         "--folds",
         type=int,

@@ -35,7 +35,7 @@ class UnansweredError(ValueError):
         first, error = next(iter(errors.items()))
         super().__init__(
             f"inputs[{first}]: {reason(error)}; {len(errors)} of {len(answers)} inputs have no "
-            f"answer; the error's `answers` has the answers to the others"
+            "answer; the error's `answers` has the answers to the others"
         )
 
 

@@ -32,7 +32,7 @@ from elmo_tasks.serve.worker import Predict, Stopped, Worker, count_words
 
 logger = logging.getLogger(__name__)
 
-# What is said of a model whose predictor declares no task.
+# The description of a model whose predictor declares no task.
 _IN_JSON = "Answers inputs in JSON."
 
 STATIC = Path(__file__).parent / "static"
@@ -65,7 +65,7 @@ class ServedModel:
         self.task = own_task(self.predictor, name) or task or Task(name, name, _IN_JSON)
 
     def describe(self) -> JsonDict:
-        """Returns what `GET /models` says of the model."""
+        """Returns the description of the model for `GET /models`."""
         return {
             "name": self.name,
             "class": type(self.model).__name__,
@@ -179,7 +179,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 def _answer_or_reason(answer: Any) -> Any:
-    """Returns what stands in a list of answers: the answer, or why there is none."""
+    """Returns an entry of a list of answers: the answer, or the reason why there is none."""
     if not isinstance(answer, Exception):
         return answer
     if not isinstance(answer, ValueError):
@@ -188,7 +188,7 @@ def _answer_or_reason(answer: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Returns a sentence for the client. What a bug says is for the log alone."""
+    """Returns a sentence for the client. The message of a bug is for the log alone."""
     if isinstance(error, ValueError):
         return str(error)[:_MAX_MESSAGE]
     return f"the server failed at this request ({type(error).__name__}); its log says more"
@@ -213,7 +213,7 @@ async def _while_connected(request: Request, answering: Coroutine[Any, Any, Any]
 
 
 def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
-    """Returns what `GET /models` says of a task whose inputs have these fields."""
+    """Returns the description for `GET /models` of a task whose inputs have these fields."""
     shown = ("title", "about", "examples", "drawing", "legend", "explained")
     return {"task": task.name, "fields": fields, **{name: getattr(task, name) for name in shown}}
 
@@ -229,9 +229,9 @@ class Answering:
         self, request: Request, predict: Predict, most_read: int | None = None
     ) -> Response:
         """
-        Returns the response to a request with one input in JSON, or with a list of inputs, of which
-        those that cannot be answered have an error in the place of the answer. An input counts at
-        most `most_read` words, if the model reads no more of it.
+        Returns the response to a request with one input in JSON, or with a list of inputs. In the
+        list of answers, an input that cannot be answered has an error in place of the answer. If
+        the model reads at most `most_read` words of an input, further words do not count.
         """
         inputs = self._inputs(await self._body(request), most_read)
         several = inputs if isinstance(inputs, list) else [inputs]
@@ -276,7 +276,7 @@ class Answering:
     async def _body(self, request: Request) -> bytes:
         most = self._limits.max_bytes
         body, size = b"", 0
-        # Many clients read no answer before they have sent their whole body.
+        # Many clients do not read an answer before they have sent their whole body.
         async for part in request.stream():
             size += len(part)
             if size <= most:

@@ -22,11 +22,12 @@ _HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d*)?", re.IGNORECASE)
 
 class OwnPageOnly:
     """
-    Middleware that keeps pages of other sites out. It sets the headers of all answers. It refuses
-    with 403 a request whose `Origin` is another site, or whose `Host` is not a name of this server:
-    `host`, on which it listens, `localhost`, or any IP address. A page of another site has that
-    site's name as `Host`, even if the name leads to this machine. Starlette's
-    `TrustedHostMiddleware` needs a list of all addresses, and accepts none of IPv6.
+    Middleware that keeps pages of other sites out. It sets the headers of all answers. It refuses a
+    request with 403 if its `Origin` is another site, or if its `Host` does not name this server. As
+    `Host` it accepts `host` (the name that the server listens on), `localhost`, and any IP address.
+    This stops DNS rebinding: a page of another site sends that site's name as `Host`, even if the
+    name resolves to this machine. Starlette's `TrustedHostMiddleware` needs a list of all
+    addresses, and accepts no IPv6 address.
     """
 
     def __init__(self, app: ASGIApp, host: str) -> None:

@@ -9,14 +9,14 @@ from starlette.applications import Starlette
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.serve.app import Limits
 
-# The seconds that a stopping server has to answer the requests that it computes, and all others.
+# The seconds that a stopping server has for the answers that it is computing, and for everything.
 _COMPUTED, _ALL = 2, 3
 
 
 def listen(host: str, port: int) -> socket.socket:
     """
     Returns a socket that listens on a name or address and a port; with port 0, on a free port.
-    Raises `ConfigurationError` if it cannot listen there.
+    Raises `ConfigurationError` if the server cannot listen there.
     """
     try:
         family, *_, address = socket.getaddrinfo(
@@ -56,8 +56,8 @@ class _Server(uvicorn.Server):
 def make_server(app: Starlette, limits: Limits = Limits()) -> uvicorn.Server:
     """
     Makes the server of an application of `make_app`. Its `run(sockets=[...])` runs until SIGINT or
-    SIGTERM, refuses the requests that wait, answers those that it computes if this takes no longer
-    than two seconds, and then raises the signal again.
+    SIGTERM. Then it refuses the waiting requests, answers the requests that it is computing if this
+    takes at most two seconds, and raises the signal again.
     """
     config = uvicorn.Config(
         app,

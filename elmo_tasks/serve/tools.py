@@ -72,7 +72,8 @@ The school puts on a play each winter.
 SENSES = Task(
     "senses",
     "Senses",
-    "Shows each occurrence of a word as a dot, near those that the biLM reads in the same sense. "
+    "Shows each occurrence of a word as a dot, near other occurrences with the same sense to the "
+    "biLM. "
     "Write a sentence on each line.",
     ({"word": "play", "text": _PLAYS.strip()},),
     drawing="senses",
@@ -105,9 +106,9 @@ def layer_cosines(
 def word_bits(model: LanguageModel, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
     Computes how likely the words of a sentence are (see `sentence_input`), of at most 50 tokens.
-    Returns `tokens`; `known`, whether each is a word of the softmax; `forward` and `backward`, the
-    bits of each (-log2 of its probability); and `likely`, the five most probable words in the place
-    of each with their probabilities, by `forward`, `backward` and `both`.
+    Returns `tokens` and, for each token: `known`, whether it is a word of the softmax; `forward`
+    and `backward`, its bits (-log2 of its probability); and `likely`, the five most probable words
+    in its place with their probabilities, by `forward`, `backward` and `both`.
     """
     words = _words_of(inputs, _MAX_WORD_TOKENS, tokenize)
     [score] = model.score([words])

@@ -41,7 +41,7 @@ class Worker:
     """
     One thread that computes for all models, because all models share the cores. At most
     `max_requests` requests wait for answers. The waiting inputs of one model make the next batch;
-    those of a cancelled request are left out.
+    inputs of a cancelled request are left out.
     """
 
     def __init__(self, max_requests: int) -> None:
@@ -55,7 +55,7 @@ class Worker:
 
     async def answer(self, predict: Predict, inputs: list[Any]) -> list[Any]:
         """
-        Returns for each input of a request its answer, or the error for which it has none.
+        Returns for each input of a request its answer, or the error if it has none.
 
         # Raises
 
@@ -91,8 +91,8 @@ class Worker:
 
     async def stop(self, seconds: float) -> None:
         """
-        Refuses the inputs that wait, and all that come, with `Stopped`. Gives the batch that is
-        computed some seconds, before its inputs are refused, too.
+        Refuses the inputs that wait, and all new inputs, with `Stopped`. Gives the batch that is
+        being computed some seconds, before its inputs are refused too.
         """
         self._is_stopped = True
         waiting, self._waiting = self._waiting, []

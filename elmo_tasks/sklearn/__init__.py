@@ -69,8 +69,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         # Raises
 
         `ConfigurationError`: A parameter cannot be used.
-        `ValueError`: `X` is no list of sentences (see `elmo_tasks.elmo.sentences`), but one string
-            or a table, for example; or the tokenizer returns something other than tokens.
+        `ValueError`: `X` is not a list of sentences (see `elmo_tasks.elmo.sentences`), but one
+            string or a table, for example; or the tokenizer returns something other than tokens.
         """
         encoder = self._encoder()
         texts = self._texts(X)
@@ -112,5 +112,5 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 def _open(
     written: tuple, bilm: str, place: str | None, device: str, layers: str | int
 ) -> ElmoEncoder:
-    """Opens a biLM, again if its files were `written` again."""
+    """Opens a biLM, and once more if the numbers `written` of its files have changed."""
     return ElmoEncoder.from_pretrained(bilm, place, device=device, layers=layers)

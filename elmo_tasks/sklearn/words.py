@@ -3,8 +3,8 @@ import regex
 # A letter or a number, as `\w` of Python's own `re` has them, which leaves out marks.
 _LETTER = r"[\p{L}\p{N}_]"
 
-# What belongs to the letter before it: accents, vowel signs and points, and what joins two letters
-# of Persian or Hindi, or lets a word be hyphenated.
+# Characters that belong to the letter before them: accents, vowel signs and points, joiners between
+# two letters of Persian or Hindi, and soft hyphens.
 _MARK = r"[\p{M}\u200c\u200d\u00ad]"
 
 # Numbers, words, the clitics of English (do n't, it 's), and single other characters as a reader
@@ -26,8 +26,8 @@ _TOKEN = regex.compile(
 def words_of(sentence: str) -> list[str]:
     """
     Cuts a sentence into words, numbers, English clitics and other characters, such as punctuation
-    marks and emoji. A word is a run of letters of any script with their marks, so the tokens are as
-    many whether a text has composed letters (NFC) or letters and accents (NFD). All that is no
-    white space is in a token.
+    marks and emoji. A word is a run of letters of any script with their marks, so a text has the
+    same number of tokens with composed letters (NFC) as with letters and accents (NFD). Every
+    character that is not white space is in a token.
     """
     return _TOKEN.findall(sentence)

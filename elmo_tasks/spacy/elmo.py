@@ -127,7 +127,7 @@ def use_elmo(doc: Doc) -> Doc:
 
     # Raises
 
-    `ValueError`: Later, when a vector is used: the doc does not have one vector for each token.
+    `ValueError`: Later, when a vector is used, if the doc does not have one vector for each token.
     """
     doc.user_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)
     doc.user_span_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)

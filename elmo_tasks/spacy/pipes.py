@@ -90,8 +90,8 @@ class ModelPipe(BatchedPipe):
     """
     The base class of the components that annotate docs with the answers of a trained task model.
     Such a component needs AllenNLP. It opens its model at first use. A saved pipeline contains the
-    model. A component that was loaded from a folder reads the archive there before a component of
-    this process replaces it.
+    model. If a component of this process replaces the archive in a folder, all components that were
+    loaded from this folder read the old archive first.
 
     # Parameters
 
@@ -99,8 +99,8 @@ class ModelPipe(BatchedPipe):
 
     # Raises
 
-    `ConfigurationError`: At first use: the model is for another task, or is no archive. Or its file
-        was written again since the component was loaded or opened its model.
+    `ConfigurationError`: At first use, the model is for another task, or is not an archive. Or the
+        model's file was written again since the component was loaded or opened its model.
     """
 
     # The name of the model's predictor. A subclass sets it.
@@ -114,7 +114,7 @@ class ModelPipe(BatchedPipe):
         self._model = model
         self._archive: bytes | None = None
         self._predictor: Any = None
-        # What `written` said of the model's file when it was chosen or read.
+        # The numbers that `written` returned for the model's file when it was chosen or read.
         self._written: tuple[int, ...] = ()
         self._alive.add(self)
 
@@ -123,7 +123,7 @@ class ModelPipe(BatchedPipe):
         return {**self.__dict__, "_predictor": None}
 
     def __setstate__(self, state: Any) -> None:
-        # A copy, or what was pickled, is made without `__init__`.
+        # A copy, or an unpickled component, is made without `__init__`.
         super().__setstate__(state)
         self._alive.add(self)
 
@@ -163,11 +163,11 @@ class ModelPipe(BatchedPipe):
         """Writes the archive of the model to a folder."""
         archive = Path(path) / _ARCHIVE
         content = self.to_bytes()
-        # Also this component itself, and one that had this name before.
+        # This includes the component itself, and a component that had this name before.
         alive = [each for each in self._alive if each._archive is None]
         readers = [each for each in alive if _are_same(each._model, archive)]
         for reader in readers:
-            # What another process has replaced is refused at its next use.
+            # An archive that another process has replaced is refused at its next use.
             with suppress(ConfigurationError):
                 found = reader.to_bytes()
                 reader._archive = None if found == content else found
@@ -207,7 +207,7 @@ class ModelPipe(BatchedPipe):
         return self._predictor
 
     def _file(self) -> Path:
-        """Returns the archive, or else the folder of the model. Refuses one that has changed."""
+        """Returns the archive or the folder of the model. Raises an error if it has changed."""
         name = model_path(self._model)
         path = Path(name if os.path.isdir(name) else local_path(name))
         if path.is_dir():

@@ -62,8 +62,8 @@ def read_config_and_files(
     path: str | os.PathLike, overrides: str | dict[str, Any] = ""
 ) -> tuple[dict[str, Any], list[str]]:
     """
-    Returns a config as `read_config` does, and the names of all files that the training may read:
-    the config, what it imports, and each text in it that may be a path.
+    Returns a config as `read_config` does, and the names of all files that training may read: the
+    config, the files that it imports, and each text in it that may be a path.
     """
     imported: list[str] = []
 
@@ -80,8 +80,9 @@ def read_config_and_files(
 def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
     """
     Raises `ConfigurationError` if a config has a field that AllenNLP's `train` does not take: a
-    misspelt one, or a choice such as `elmo_at` in the overrides. A choice is a hidden field of the
-    jsonnet at `path`. AllenNLP applies the overrides only after jsonnet, too late for a choice.
+    misspelt field, or a choice such as `elmo_at` in the overrides. A choice is a hidden field of
+    the jsonnet at `path`. AllenNLP applies the overrides only after jsonnet, which is too late for
+    a choice.
     """
     known = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
     # A `type` names another `TrainModel`, such as the user's own, which may take any fields.
@@ -99,7 +100,7 @@ def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
         if config_path(path) != path:
             imported, place = f"{str(path).replace(':', '/')}.jsonnet", ""
         raise ConfigurationError(
-            f"{name} is a choice, which a config sets and --overrides cannot: {place}save "
+            f"{name} is a choice, which a config can set but --overrides cannot: {place}save "
             f"a .jsonnet file with (import '{imported}') {{ {name}: ... }}"
         )
     names = sorted(choices - {*unknown}) + sorted(known)

@@ -29,7 +29,7 @@ def test_a_sound_pair_is_described(tmp_path: Path) -> None:
     num_parameters = sum(array.size for array in read_datasets(files[1]).values())
     for subject, text in {
         "options": str(files[0]),
-        "LSTM layers": "2 a direction, memory of 9, output of 6",
+        "LSTM layers": "2 a direction, cell state of 9, output of 6",
         "layers for ELMo": "3 of width 12",
         "parameters": f"{num_parameters:,}",
         "state": "snapshot: the options have no state; training with carried state is assumed",

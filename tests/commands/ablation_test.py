@@ -290,4 +290,4 @@ def test_an_argument_that_cannot_be_is_refused(
 def test_a_task_that_is_not_there_is_refused_with_those_that_are() -> None:
     message = refusal("elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
 
-    assert re.search("tst is no folder with configs; did you mean 'sst'", message)
+    assert re.search("tst is not a folder with configs; did you mean 'sst'", message)

@@ -395,7 +395,10 @@ REFUSED_ARCHIVES = [
         "{ options+: { lstm+: { dim: 9 } } }",
         r"another model than .*: .*bilm.*\[32, 4\]\) from checkpoint.* is torch.Size\(\[36, 4\]",
     ),
-    ("{ options+: { lstm+: { n_layers: 3 } } }", "another model than .*: .*bilm.backward_stack.layers.2"),
+    (
+        "{ options+: { lstm+: { n_layers: 3 } } }",
+        "another model than .*: .*bilm.backward_stack.layers.2",
+    ),
     (
         "{ model+: { pretrained_file: 'fixtures/archives/sst.tar.gz' } }",
         "sst.tar.gz has another vocabulary",

@@ -132,8 +132,8 @@ def test_the_others_of_several_inputs_have_answers(sst: LoadedModel) -> None:
 
     assert isinstance(caught.value, UnansweredError)
     assert str(caught.value) == (
-        "inputs[1]: there is no word in the sentence; 2 of 4 inputs have no answer, and `answers` "
-        "has the answers to the others"
+        "inputs[1]: there is no word in the sentence; 2 of 4 inputs have no answer; the error's "
+        "`answers` has the answers to the others"
     )
     first, empty, number, last = caught.value.answers
     for answer, same in zip((first, last), sst.predict(["A film.", "Dull."])):

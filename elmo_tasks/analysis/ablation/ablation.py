@@ -31,7 +31,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, write_whole
 from elmo_tasks.common.outputs import check_outputs, paths_in
 
-# A stopped training has this many seconds to archive its best weights and to end.
+# A stopped training run has this many seconds to archive its best weights and to end.
 _SECONDS_TO_END = 60
 
 
@@ -59,8 +59,8 @@ def run_ablation(
     # Raises
 
     `ConfigurationError`: A config cannot be read, or the runs cannot be compared; an output is an
-        input; or without `force`, a run was trained before with other settings, or an output is
-        there that is not of an ablation.
+        input; or `force` is not given, and a run was trained before with other settings, or an
+        output exists that is not of an ablation.
     """
     folder = runs[0].root
     configs = {run: settings.evaluate(run) for run in runs}
@@ -94,7 +94,7 @@ def run_ablation(
 
 
 class Progress(tqdm):
-    """The bar of an ablation: how many runs are complete, and how far the others are."""
+    """The bar of an ablation. It shows how many runs are complete, and how far the others are."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Progress(tqdm):
         self._complete = dict.fromkeys(configs, 0.0)
 
     def show(self, running: Collection[Run]) -> None:
-        """Shows how far the runs are that are trained now."""
+        """Shows how far the running runs are."""
         parts = []
         for run in running:
             num_epochs = self._num_epochs[run]
@@ -133,7 +133,7 @@ class Progress(tqdm):
 def _check_outputs(
     folder: Path, configs: Mapping[Run, Any], settings: AblationSettings, force: bool
 ) -> None:
-    """Refuses files that are there, but not of an ablation, and outputs that are inputs."""
+    """Refuses to replace files that are not of an ablation, and outputs that are inputs."""
     reports = [folder / name for name in ("results.json", "table.md", "chart.png")]
     if is_report(folder / "results.json"):
         reports = []
@@ -202,8 +202,8 @@ def train_all(
 ) -> Generator[tuple[Run, subprocess.Popen | None], None, None]:
     """
     Trains `jobs` runs at the same time, and yields each run with its process when it has ended.
-    Meanwhile calls `show` with those that are trained, several times a second. Stops the running
-    processes when the generator is closed.
+    Meanwhile calls `show` several times a second with the runs that are being trained. Stops the
+    running processes when the generator is closed.
     """
     waiting, running = list(runs), dict[Run, subprocess.Popen | None]()
     try:
@@ -241,8 +241,8 @@ def why_failed(run: Run, process: subprocess.Popen | None, anew: bool = False) -
 
 
 def _process(command: list[str], log: BinaryIO) -> subprocess.Popen:
-    # The log of a run has all messages, since nobody watches the run. Its bars are lines there,
-    # whatever those of this process are.
+    # The log of a run has all messages, since nobody watches the run. In the log, progress bars are
+    # lines, even if this process shows bars.
     own = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
     env = {"ALLENNLP_LOG_LEVEL": "INFO", **own}
     return subprocess.Popen(

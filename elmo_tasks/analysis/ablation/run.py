@@ -11,15 +11,16 @@ from elmo_tasks.common.errors import ConfigurationError
 
 Report = dict[str, Any]
 
-# Batches done and all batches in a line of tqdm, and the bytes at the end of a log that have one.
+# The numbers of done and of all batches in a line of tqdm, and the number of bytes at the end of a
+# log that contain such a line.
 _BATCHES = re.compile(rb"\| (\d+)/(\d+) \[")
 _END = 2000
 
 
 class Run(NamedTuple):
     """
-    One training of an ablation. Its folder is AllenNLP's serialization directory. Its config and
-    its log are beside that folder.
+    One training run of an ablation. Its folder is AllenNLP's serialization directory. Its config
+    and its log are beside that folder.
 
     # Parameters
 
@@ -64,9 +65,9 @@ class Run(NamedTuple):
 
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
-    Returns the validation metric that chooses the best epoch of every run, with its sign; of
-    several metrics, the first. Raises `ConfigurationError` if the runs have different ones, or a
-    run has no trainer or no validation data.
+    Returns the validation metric that chooses the best epoch of every run, with its sign. If a run
+    names several metrics, the first counts. Raises `ConfigurationError` if the runs have different
+    metrics, or if a run has no trainer or no validation data.
     """
     metrics = set()
     for run, config in configs.items():

@@ -34,14 +34,14 @@ class AblationSettings(NamedTuple):
 
     def choose(self, names: Sequence[str]) -> list[str]:
         """
-        Returns `names` without repetitions. Raises `ConfigurationError` if there are none, or one
-        does not exist.
+        Returns `names` without repetitions. Raises `ConfigurationError` if there are no names, or a
+        variant of a name does not exist.
         """
         known = sorted(path.stem for path in self.configs.glob("*.jsonnet"))
         if not known:
             tasks = sorted({path.parent.name for path in self.configs.parent.glob("*/*.jsonnet")})
             nearest = nearest_or_all(self.configs.name, tasks)
-            raise ConfigurationError(f"{self.configs} is no folder with configs{nearest}")
+            raise ConfigurationError(f"{self.configs} is not a folder with configs{nearest}")
         if not names:
             raise ConfigurationError(f"give one or more --variants; there are {listed(known)}")
         for name in names:
@@ -83,9 +83,9 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     Returns a config with a fraction of its training data and as many updates as with all data.
 
     For a fraction of 1/n^2, there are n times as many epochs, and each epoch goes through the data
-    n times. With more epochs alone, validation would take most of the time. With more passes alone,
-    a model that overfits early would be validated too rarely. Patience grows with the number of
-    epochs.
+    n times. If only the epochs were more, validation would take most of the time. If only the
+    passes were more, a model that overfits early would be validated too rarely. Patience grows with
+    the number of epochs.
     """
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
@@ -127,7 +127,7 @@ def parse_change(text: str) -> tuple[str, Any]:
     if field in SEEDS:
         raise ValueError(f"{field} cannot be set: it follows from --seeds")
     try:
-        # Files that the value imports are looked for in the working directory.
+        # Files that the value imports are searched for in the working directory.
         with configs_by_name():
             name = os.path.join(os.getcwd(), field)
             return field, json.loads(params.evaluate_snippet(name, value))

@@ -10,8 +10,8 @@ Counts = Sequence[Sequence[float]]
 class Claim(NamedTuple):
     """
     A model's statement, which is right or wrong: a class, an entity, an answer, a semantic role or
-    a link between two mentions. `confidence` is the probability that the model gives it.
-    `text` is shown beside the claim, or if it is empty, the text of the case.
+    a link between two mentions. `confidence` is the probability that the model gives it. `text` is
+    shown beside the claim; if it is empty, the text of the case is shown.
     """
 
     predicted: str
@@ -35,7 +35,7 @@ class Case(NamedTuple):
         the expected links.
     predicted: The predicted class, the types of the predicted entities or roles, the answer, or the
         predicted links.
-    line, id: The number of the line at which the file has it, and the id that it has there.
+    line, id: The number of the line at which the case is in the file, and the id of the case there.
     """
 
     text: str

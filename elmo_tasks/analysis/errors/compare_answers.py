@@ -110,7 +110,7 @@ def _compare_entities(instance: Instance, answer: JsonDict) -> Case:
 
 
 def _compare_roles(instance: Instance, answer: JsonDict) -> Case:
-    """Compares one predicate. The confidence of an argument is that of its least confident part."""
+    """Compares one predicate. An argument has the confidence of its least confident part."""
     words, (predicate,) = answer["tokens"], answer["predicates"]
     _metadata(instance, "arguments")
     expected = arguments(gold_arguments(instance["metadata"].metadata))  # type: ignore[attr-defined]

@@ -52,7 +52,7 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def _place(mistake: dict[str, Any]) -> str:
-    """Returns where the file has a mistake, as far as that is known."""
+    """Returns the place of a mistake in the file, as far as it is known."""
     names = [name for name in ("line", "id") if name in mistake]
     return "".join(f", {name} {_plain(mistake[name])}" for name in names)
 

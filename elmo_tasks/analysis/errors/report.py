@@ -12,7 +12,7 @@ from elmo_tasks.common.errors import ConfigurationError
 _NUM_LENGTH_GROUPS = 4
 _NUM_BINS = 10
 
-# Where the file has a case, and the columns of the scores by type.
+# The place of a case in the file, and the columns of the scores by type.
 _PLACES = ("line", "id")
 # The columns of a table of mistakes.
 MISTAKES = (*_PLACES, "text", "predicted", "expected", "confidence")
@@ -68,7 +68,7 @@ def error_report(
 
 def _confusion(cases: Sequence[Case], classes: Sequence[str | None]) -> dict[str, Any]:
     """
-    Returns how often each expected class was predicted as each class, and what `_by_type` returns.
+    Returns how often each expected class was predicted as each class, and the fields of `_by_type`.
     """
     from sklearn.metrics import confusion_matrix
 
@@ -85,7 +85,7 @@ def _names(cases: Sequence[Case], which: int) -> list[list[str]]:
 
 
 def _label_sets(cases: Sequence[Case], kind: str) -> tuple[Any, Any, list[str]]:
-    """Returns the expected and the predicted labels as scikit-learn takes them, and their names."""
+    """Returns the expected and the predicted labels in scikit-learn's form, and their names."""
     from sklearn.preprocessing import MultiLabelBinarizer
 
     expected, predicted = _names(cases, 0), _names(cases, 1)
@@ -169,8 +169,8 @@ def _calibration(cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 def mistakes_of(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """
-    Returns the wrong claims, the most confident first, each with the line of its file and the id
-    there, if they are known.
+    Returns the wrong claims, the most confident first, each with the line of the file and the id,
+    if these are known.
     """
     wrong = [
         {

@@ -22,7 +22,7 @@ from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 # If there are more occurrences, this many are chosen at random.
 _MAX_OCCURRENCES = 1000
-# The number of words that are compared in layer 0, and in a file of word vectors.
+# The number of words that are compared in layer 0 and in a file of word vectors.
 _MAX_WORDS = 20_000
 # The number of other forms of the word that are named.
 _MAX_FORMS = 8
@@ -55,8 +55,8 @@ def neighbors(
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
     num_similar (default `8`): The number of nearest words in layer 0, among the 20,000 most
         frequent words of the text.
-    word_vectors: A file of word vectors such as GloVe's, whose nearest words are reported as well,
-        as in the paper's Table 4. Its first 20,000 words are compared.
+    word_vectors: A file of word vectors such as GloVe's. The nearest words among its first 20,000
+        words are reported as well, as in the paper's Table 4.
     split: Cuts a line of raw text into tokenized sentences.
     """
     num_layers = sentence_layers.bilm.num_layers

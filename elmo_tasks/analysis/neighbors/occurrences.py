@@ -1,4 +1,4 @@
-"""The occurrences of a word in a text, and what is computed from their vectors of length 1."""
+"""The occurrences of a word in a text, and computations on their vectors, scaled to length 1."""
 
 import os
 import random
@@ -46,7 +46,8 @@ class Occurrences(NamedTuple):
     """
     The occurrences of a word in the order of the text: all `num_occurrences`, or a random
     selection. `counts` has the frequency of each word of the text. `num_others` sentences have the
-    word in other forms, with punctuation or in another case; `forms` counts the sentences of each.
+    word in other forms, with punctuation or in another case; `forms` counts the sentences of each
+    form.
     """
 
     occurrences: list[Occurrence]
@@ -65,10 +66,10 @@ def search(
     split: Split | None = None,
 ) -> Occurrences:
     """
-    Searches a text for a word. The text is read once and is not kept in memory. Without `split`,
-    which cuts a line of raw text into tokenized sentences, a line is a sentence of tokens. One of
-    more than 256 tokens is cut into several. If there are more than `max_occurrences`, this many
-    are drawn, all equally probable.
+    Searches a text for a word. The text is read once and is not kept in memory. `split` cuts a line
+    of raw text into tokenized sentences; by default, each line is one tokenized sentence. A
+    sentence of more than 256 tokens is cut into several. If the word occurs more than
+    `max_occurrences` times, this many occurrences are drawn, all equally probable.
     """
     drawn = random.Random(seed)
     kept: list[tuple[int, Occurrence]] = []
@@ -105,7 +106,7 @@ def search(
 
 
 def _bare(word: str) -> str:
-    """Returns a word in small letters, without the punctuation around it."""
+    """Returns a word in lower case, without the punctuation around it."""
     return re.sub(r"^[\W_]+|[\W_]+$", "", word).casefold()
 
 

@@ -60,7 +60,7 @@ class LinearProbe:
     """
     Trains softmax regression on each layer alone, and on a mix of all layers with trained weights.
     Uses Adam and a learning rate that falls to 0. The number of epochs is fixed, so that nothing is
-    chosen on the validation data. Of several gold tags, it learns the first.
+    chosen on the validation data. If a token has several gold tags, the probe learns the first.
 
     # Parameters
 
@@ -148,7 +148,8 @@ class NearestProbe:
                 if key in rows_of:
                     senses, means = _means(train, layer, rows_of[key])
                     cosines = normalize(validation.layers[rows, layer].float()) @ means.T
-                    # Rounding makes nearly equal cosines equal. The first of them is taken.
+                    # Rounding makes nearly equal cosines equal. The first of equal cosines is
+                    # taken.
                     nearest = cosines.mul(1e4).round().argmax(dim=1)
                     for row, index in zip(rows, nearest.tolist()):
                         predicted[row] = senses[index]
@@ -211,8 +212,9 @@ def run_probe(
     title: str, probe: LinearProbe | NearestProbe, train: TaggedTokens, validation: TaggedTokens
 ) -> dict[str, Any]:
     """
-    Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and that of
-    each word. Returns the `title` and the `rows` of the baselines and of the probe.
+    Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and the
+    most frequent tag of each word. Returns the `title` and the `rows` of the baselines and of the
+    probe.
     """
     most_frequent = MostFrequent(train.keys, train.tags)
     of_all = [most_frequent.of_all] * len(validation.tags)

@@ -82,7 +82,7 @@ class TaggedTokens(NamedTuple):
 
 
 def embed(sentence_layers: SentenceLayers, sentences: Iterable[TaggedSentence]) -> TaggedTokens:
-    """Computes the layers of sentences, and returns their tagged tokens."""
+    """Returns the tagged tokens of sentences, with the layers that the biLM computes for them."""
     sentences = list(sentences)
     tokens = TaggedTokens([], [], torch.empty(0))
     vectors = []

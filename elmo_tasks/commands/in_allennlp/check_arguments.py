@@ -2,8 +2,8 @@
 Checks the arguments of every object that a config of a training run describes, before data are
 read: their names, and whether each value is of the kind that the argument's annotation names.
 
-AllenNLP makes an object when the training needs it, after the data were read, and from some values
-without a look at them. Classes that read their arguments themselves are not checked.
+AllenNLP makes an object only when training needs it, after the data were read, and it does not
+check all values. Classes that read their arguments themselves are not checked here.
 """
 
 import json
@@ -22,15 +22,15 @@ from allennlp.data import DataLoader, Vocabulary
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import did_you_mean, nearest_or_all
 
-# What `allennlp train` gives to the training itself, so that no config must have it.
+# Arguments that `allennlp train` itself gives to the training run, so that no config needs them.
 _GIVEN = {"serialization_dir", "local_rank", "batch_weight_key"}
 
 # Numbers of the trainer that AllenNLP takes but cannot train with, and their least values.
 _AT_LEAST_1 = ("num_epochs", "num_gradient_accumulation_steps")
 _ABOVE_0 = ("grad_norm", "grad_clipping")
 
-# What a class raises for arguments that do not fit, and classes that read data while they are made,
-# so that such an error of theirs may be a bug of a reader.
+# The errors that a class raises for arguments that do not fit; and the classes that read data while
+# they are made, so that such an error may be a bug of a reader.
 _OF_ARGUMENTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
 _OF_DATA = (DataLoader, TrainModel, Vocabulary)
 
@@ -58,7 +58,7 @@ def check_arguments(config: Mapping[str, Any]) -> None:
         elif parameter.default is Parameter.empty and name not in _GIVEN:
             raise ConfigurationError(f"the config has no {name}, which a training run needs")
     for name in ("train_data_path", "validation_data_path", "test_data_path"):
-        # A path may be a list or an object of paths, for a reader that takes such.
+        # A path may be a list or an object of paths, for a reader that takes such a value.
         if isinstance(config.get(name), int | float) or config.get(name) in ([], {}):
             raise _refused(name, config[name], "the path of a file")
     if config["train_data_path"] is None:
@@ -195,9 +195,9 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
 
 def _is_wrong(name: str, target: Any, arguments: Mapping[str, Parameter]) -> bool:
     """
-    Returns whether a class has no argument of this name. Somebody's class with `**kwargs` may take
-    any. Those of AllenNLP and of this package give them to their base classes, whose arguments are
-    known; such a class has no other argument with nearly the same name.
+    Returns whether a class has no argument of this name. A user's class with `**kwargs` may take
+    any argument. Classes of AllenNLP and of this package pass `**kwargs` to their base classes,
+    whose arguments are known; a name that is nearly that of a known argument is wrong there.
     """
     if not any(each.kind is Parameter.VAR_KEYWORD for each in arguments.values()):
         return True
@@ -218,7 +218,7 @@ def _is(origin: Any, base: type) -> bool:
 
 
 def _expected(kind: Any) -> str:
-    """Returns the kind in words; nothing if a value of this kind can be anything."""
+    """Returns the kind in words, or no words if a value of this kind can be anything."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is Lazy or _is_object(kind) or _is(origin, Mapping):
         return "an object"

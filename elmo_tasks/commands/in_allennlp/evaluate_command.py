@@ -19,8 +19,8 @@ from elmo_tasks.training.config_names import configs_by_name
 
 def evaluate(args: argparse.Namespace) -> dict[str, Any]:
     """
-    Runs `elmo-tasks evaluate`, and returns the metrics of all files. The metrics of several files
-    have the name of the file in front.
+    Runs `elmo-tasks evaluate`, and returns the metrics of all files. With several files, the names
+    of the metrics begin with the name of the file.
     """
     paths = _data_paths(args.input_file)
     outputs = _outputs(args, "output", len(paths))
@@ -56,7 +56,10 @@ def evaluate(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _data_paths(names: str) -> list[Any]:
-    """Returns the files that are separated by commas, or texts in JSON, which readers may take."""
+    """
+    Returns the paths in a list with commas. A path may also be a text in JSON, for a reader that
+    takes such a value.
+    """
     try:
         return json.loads(f"[{names}]")
     except json.JSONDecodeError:
@@ -79,7 +82,8 @@ def _outputs(args: argparse.Namespace, option: str, num_paths: int) -> list[str 
 def evaluation_loader(config: dict[str, Any], batch_size: int | None) -> dict[str, Any]:
     """
     Returns the config of a loader that reads all data once, in batches of `batch_size` inputs. By
-    default, batches are those of the validation, or those of the training without a validation's.
+    default, the batches are made as for validation, or if the config has no loader for validation,
+    as for training.
     """
     name = "validation_data_loader" if config.get("validation_data_loader") else "data_loader"
     loader = dict(as_object(DataLoader, config.get(name) or {}, name))

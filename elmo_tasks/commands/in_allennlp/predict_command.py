@@ -34,14 +34,14 @@ def predict(args: argparse.Namespace) -> None:
     """Runs `elmo-tasks predict`."""
     if args.silent and not args.output:
         raise ConfigurationError("--silent without --output: there would be no output")
-    # What the name of the output asks for is refused before the model is opened.
+    # A name of the output that cannot be used is refused before the model is opened.
     form_of(args.output, "text", args.jsonl)
     shared = shared_of(args)
     archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
     predictor = Predictor.from_archive(archive)
     inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header, shared)
     form = form_of(args.output, inputs.kind, args.jsonl, inputs.name)
-    # Who types an input waits for its answer.
+    # A person who types an input waits for its answer.
     is_typed = args.input_file == "-" and sys.stdin.isatty()
     batch_size = args.batch_size or (1 if is_typed else GROUP)
     # Answers that appear on the terminal show how far the command is.
@@ -71,7 +71,9 @@ def shared_of(args: argparse.Namespace) -> JsonDict:
 
 
 def line_of(found: Answered, predictor: Predictor, form: str) -> str:
-    """Returns an answer as text or JSON; one of a predictor from elsewhere is always JSON."""
+    """
+    Returns an answer as text or JSON. The answer of a predictor from elsewhere is always JSON.
+    """
     if form == "text" and isinstance(predictor, TextPredictor):
         return text_of_answer(found, predictor)
     return json_of_answer(found, predictor)
@@ -86,9 +88,9 @@ def write_answers(
     header: bool = True,
 ) -> None:
     """
-    Writes answers as a file of a form, which appears whole; without any answer, no file does. If
-    inputs cannot be read or answered, it has the answers of the others. Their `ValueError` is
-    raised after that.
+    Writes answers as a file of a form, which appears whole; without any answer, no file appears. If
+    some inputs cannot be read or answered, the file has the answers to the others, and the
+    `ValueError` is raised after that.
     """
     failures: list[ValueError] = []
     if form in TABLES:

@@ -1,6 +1,6 @@
 """
-Limits what AllenNLP shows on the console of `elmo-tasks` to what a person needs. The log files of a
-training run have all messages.
+Limits AllenNLP's messages on the console of `elmo-tasks` to those that a person needs. The log
+files of a training run have all messages.
 """
 
 import logging

@@ -59,15 +59,15 @@ def train_model(
     - A mistake in the config is found before data are read, where the config alone shows it.
     - A training run that fails before its first checkpoint leaves no file of its own in the folder.
     - Only one process at a time uses the folder. A second one fails before `force` replaces it.
-    - `force` removes what a training run wrote, by name, and nothing that this one reads: the files
-      that the config names, or one of `inputs`, such as those that it imports.
+    - `force` removes what a training run wrote, by name, and nothing that this run reads: neither
+      files that the config names, nor `inputs`, such as the files that the config imports.
     - The archive appears whole or not at all, and only the first of several nodes writes it;
-      without `archive`, none does.
+      without `archive`, no node does.
     - The config in the folder has the options of each biLM in full, so the archive needs no other
       file.
     """
     read = [*inputs, *paths_in(params.params)]
-    # AllenNLP takes this field out of the config before it makes anything of the others.
+    # AllenNLP takes this field out of the config before it makes objects from the other fields.
     distributed = params.params.get("distributed")
     if not isinstance(distributed, dict | type(None)):
         raise ConfigurationError(
@@ -110,7 +110,7 @@ def train_model(
             params["model"] = with_options(params.params["model"])
         prepare_processes(params, serialization_dir, recover)
         if is_new:
-            # At last, so that a config that cannot be used costs nothing.
+            # This is last, so that a config that cannot be used costs nothing.
             remove_training(serialization_dir)
             force = False
         with named_errors(), _removed_after_an_error(Path(serialization_dir), is_new, nodes):
@@ -123,14 +123,15 @@ def train_model(
 def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[None]:
     """
     Removes what a new training run wrote if it fails without a checkpoint, so that the corrected
-    command can be typed again. After Ctrl-C, `--recover` needs what is there.
+    command can be typed again. After Ctrl-C, nothing is removed, because `--recover` needs the
+    files.
     """
     existed = folder.exists()
     try:
         yield
     except Exception:
         if is_new and nodes == 1 and not any(folder.glob("*state_*.th")):
-            # If somebody has put another file there, all stays.
+            # If somebody has put another file there, all files stay.
             with suppress(ConfigurationError):
                 check_folder(folder, (), force=True)
                 remove_training(folder)

@@ -1,4 +1,6 @@
-"""What a training run writes to its folder, by name: `--force` removes this and nothing else."""
+"""
+The names of the files that a training run writes to its folder: `--force` removes these alone.
+"""
 
 import json
 import os
@@ -11,8 +13,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.outputs import inputs_in
 from elmo_tasks.common.text import listed
 
-# The paths in the folder: of AllenNLP's trainings, then of a biLM's and of folds; at last, files
-# that a killed training run left unfinished, and what a computer of Apple adds.
+# The paths in the folder: of AllenNLP's training runs, then of a biLM's and of folds; at last,
+# files that a killed training run left unfinished, and files that macOS adds.
 _WRITTEN = re.compile(
     r"(config|meta|metrics|metrics_epoch_\d+)\.json|model\.tar\.gz|out(_worker\d+)?\.log|"
     r"(best|best_w\d+|weights|(model|training)_state_e\d+_b\d+(_w\d+)?)\.th|"
@@ -27,9 +29,9 @@ _FOLD = re.compile(r"^folds/\d+/")
 
 def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) -> None:
     """
-    Raises `ConfigurationError` if a new training run may not have a folder: it is a file; it has
-    files, and `force` is not given; one of them is an input of the training; or some are of no
-    training.
+    Raises `ConfigurationError` if a new training run may not have a folder: the folder is a file;
+    it has files, and `force` is not given; one of these files is an input of the training run; or
+    some of them were not written by a training run.
     """
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise ConfigurationError(f"{folder} is a file: choose a folder")
@@ -58,8 +60,8 @@ def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) 
 def check_data(config: dict[str, Any]) -> None:
     """
     Raises `ConfigurationError` if a file of data that a config names is not there. It is called
-    before a training run is removed. What the reader itself finds is left to it: addresses,
-    patterns, files in archives, and all data of a reader that is not of this package.
+    before a training run is removed. Addresses, patterns, files in archives, and all data of a
+    reader that is not of this package are not checked: the reader finds them itself.
     """
     for part in ("train", "validation", "test"):
         path, reader = config.get(f"{part}_data_path"), config.get("dataset_reader")

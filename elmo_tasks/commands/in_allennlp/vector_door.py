@@ -1,4 +1,4 @@
-"""Reads the vectors of AllenNLP's `embedding`, and their words for the vocabulary, as ours."""
+"""Lets AllenNLP's `embedding` and vocabulary read files of vectors by our `read_vectors`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,9 @@ def vectors_read_by_us() -> Iterator[None]:
 def _embedding_weight(
     path: str, dim: int, vocab: Vocabulary, namespace: str = "tokens"
 ) -> torch.Tensor:
-    """Returns a row for each word: its vector or, as AllenNLP does, a random one of their scale."""
+    """
+    Returns a row for each word: its vector or, as in AllenNLP, a random vector of the same scale.
+    """
     words = vocab.get_index_to_token_vocabulary(namespace)
     vectors = read_vectors(path, dim, set(words.values()))
     if not vectors:

@@ -1,4 +1,4 @@
-"""Inspects a file of data, and chooses what a first training on it needs."""
+"""Inspects a file of data, and chooses the settings of a first training run on it."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ from elmo_tasks.common.rows import ANSWER, LeftOut, plain_text
 from elmo_tasks.common.text import listed
 from elmo_tasks.readers.classify import ClassifyReader
 
-# With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
+# With fewer rows or sentences than this, a fifth is for validation, and folds are advised.
 _SMALL = 1000
 # Up to so many rows, TF-IDF beside `base` was measured to be as good as a training run.
 _FEW_FOR_TRAINING = 2000
@@ -44,8 +44,9 @@ _GLOVE = "data/vectors/glove.6B.100d.120k.txt.gz"
 
 class Found(NamedTuple):
     """
-    What was found in a file: a description (`lines`), hints what to correct or to do (`notes`), the
-    values of `fields` of the config, and the text of each part of the data by its path (`files`).
+    The findings about a file: a description (`lines`), hints what to correct or to do (`notes`),
+    values for fields of the config (`fields`), and the text of each part of the data by its path
+    (`files`).
     """
 
     lines: list[str]
@@ -60,7 +61,7 @@ class Found(NamedTuple):
 
 def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     """
-    Returns the path for a config that trains on a file of data, and what was found in the data.
+    Returns the path for a config that trains on a file of data, and the findings about the data.
     Raises `ConfigurationError` if the file has no fitting columns or too few rows, or if a file of
     the parts exists and --force is not given.
     """
@@ -85,7 +86,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
             )
         dev, *others = split(examples, num_parts, _SEED)
         train = [example for part in others for example in part]
-        # The suffix follows from what the file has in it.
+        # The suffix follows from the content of the file.
         paths = [folder / f"{name}{part_suffix(reader, path)}" for name in ("train", "dev")]
         check_outputs(paths, inputs, args.force)
         for part_path, part in zip(paths, (train, dev)):
@@ -95,7 +96,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
             f"{len(dev):,} of them, drawn at random, are for validation: {paths[1]}; the other "
             f"{num_train:,} are in {paths[0]}."
         )
-    # It was measured on single English texts with a label each.
+    # TF-IDF was measured on single English texts with one label each.
     is_measured = len(found.fields.get("texts", ())) == 1 and "separator" not in found.fields
     if is_measured and args.language == "en" and len(examples) <= _FEW_FOR_TRAINING:
         found.notes.append(

@@ -112,15 +112,17 @@ def metric_of(config: dict[str, Any]) -> str:
 
 
 def score_of(config: dict[str, Any], folder: Path, data: str = "best_validation") -> float:
-    """Returns the score of the training in a folder on data: `best_validation` or `test`."""
+    """
+    Returns the score of a folder's training run on `data`, which is `best_validation` or `test`.
+    """
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics[f"{data}_{metric_of(config)}"]
 
 
 def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     """
-    Returns the score on the validation data and the command that predicts, after a training on a
-    user's own data. Returns no lines for other training runs.
+    Returns lines with the score on the validation data and the command that predicts, after a
+    training run on a user's own data. Returns no lines for other training runs.
     """
     if not is_own(config) or not (folder / "metrics.json").exists():
         return []
@@ -138,9 +140,10 @@ def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
 def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Train) -> list[float]:
     """
     Joins the training and the validation data, splits them into folds, and trains once for each
-    fold. A fold is the test data of its training. Of the other folds, a fifth chooses the epoch,
-    and the rest is trained on. A training run that an earlier call has finished is not repeated.
-    Only the scores are kept. Prints which training begins, and how long all will take.
+    fold. A fold is the test data of its training run. A fifth of the other folds chooses the epoch,
+    and the rest is the training data. A training run that an earlier call has finished is not
+    repeated. Only the scores are kept. Prints which training run begins, and how long all will
+    take.
 
     # Parameters
 

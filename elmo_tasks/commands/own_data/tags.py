@@ -23,7 +23,7 @@ _FIELDS = (
     "xpos chunk_tags annotations completions"
 ).split()
 
-# If the tags that mark no spans are fewer than those that do by this factor, they are a slip.
+# If the tags that mark no spans are fewer by this factor than the tags that do, they are a slip.
 _SLIPS = 4
 
 # The number of sentences that tell which column has the tags.
@@ -41,14 +41,14 @@ def choose_tags(
     of CoNLL-U, in the field with tags or spans of JSON, or in the column `tag` of other files (see
     `sentence_columns`).
 
-    The tags mark spans if each is O, or is B, I, E, S, U, L, M or W, alone or with a type; or if
-    most of them are O and no other has such a prefix. Otherwise, or if `may_be_spans` is `False`,
-    each word has a tag of its own.
+    The tags mark spans if each is O, or is B, I, E, S, U, L, M or W, alone or with a type. They
+    also mark spans if most tags are O and no other tag has such a prefix. Otherwise, or if
+    `may_be_spans` is `False`, each word has a tag of its own.
 
     # Raises
 
-    `ConfigurationError`: The file has no tags, or no such column; or some tags mark spans, and few
-        do not.
+    `ConfigurationError`: The file has no tags, or no such column; or most tags mark spans, but a
+        few do not.
     """
     columns = None
     kind = tagged_kind(path)
@@ -142,7 +142,7 @@ def _field(path: str | os.PathLike) -> str:
 def _columns(path: str | os.PathLike) -> tuple[list[str], str]:
     """
     Returns the names of the columns of a file, by its header or its content, and the column with
-    the tags: `tag`, or else the last one whose values differ within a sentence.
+    the tags: `tag`, or else the last column whose values differ within a sentence.
     """
     sentences = sentence_columns(numbered_lines(path), str(path), "columns")
     head = [values for _, values, _ in islice(sentences, _MOST_LOOKED_AT)]
