@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(
         parser,
         "--force",
-        help="replace an output that exists, and train again what has other settings",
+        help="replace an output that exists, and train runs of other settings again",
     )
     add_shared(parser, "--overrides", "--threads")
     add_count(parser, "--jobs", 1, "runs to train at the same time")

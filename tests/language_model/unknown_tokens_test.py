@@ -12,7 +12,7 @@ from tests.helpers.training import train
 
 VOCAB = Vocabulary(tokens_to_add={"tokens": ["</S>", "<S>", "the", "boat"]})
 BEGIN, END, BOAT, UNKNOWN = (VOCAB.get_token_index(word) for word in ("<S>", "</S>", "boat", "x"))
-ADVICE = "take a vocabulary of its own words"
+ADVICE = "make the vocabulary of the text's own words"
 
 
 def counted(*directions: list[int], vocab: Vocabulary = VOCAB) -> UnknownTokens:
