@@ -138,7 +138,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("encoder.pkl", CUT, DAMAGED),
     ("encoder.pkl", PROGRAM, DAMAGED),
     ("encoder.pkl", IN_TORCH_FILE, DAMAGED),
-    ("encoder.pkl", [1], "no tensors by name"),
+    ("encoder.pkl", [1], "not tensors by name"),
     ("token_embedder.pkl", None, "there is no file .*_embedder.pkl"),
     ("char.dic", None, "the dictionary .*char.dic cannot be read"),
     ("sizes.json", None, "has no sizes.json, which its config.json"),
