@@ -81,7 +81,7 @@ def _read_bilm(
     raise ConfigurationError(
         f"{path} was trained with the biLM {known_as} of fingerprint {fingerprint:.16}, but "
         f"{known_as} now has {found}; use the biLM that it was trained with, or a model trained "
-        f"with this "
+        "with this "
         f"biLM (elmo-tasks check {known_as} says whether it is whole)"
     )
 

@@ -97,7 +97,7 @@ class BiLm(torch.nn.Module):
             if (Path(folder) / other).exists():
                 raise ConfigurationError(
                     f"{folder} has {other} of another biLM, which would be read in place of this "
-                    f"one: choose another folder"
+                    "one: choose another folder"
                 )
         options = exported(self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:

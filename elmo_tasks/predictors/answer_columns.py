@@ -41,7 +41,7 @@ class AnswerColumns:
         if self._layout.separator == IN_LINE:
             raise ConfigurationError(
                 f"{path} has a sentence of {'word/tag'!r} on each line, and no columns to write a "
-                f"tag behind: choose an output that ends in .csv, .jsonl or .txt"
+                "tag behind: choose an output that ends in .csv, .jsonl or .txt"
             )
         self._separator = "\t" if suffix_of(output) == ".tsv" else self._layout.separator
         labels = predictor._model.vocab.get_token_to_index_vocabulary("labels")
@@ -49,7 +49,7 @@ class AnswerColumns:
         if self._separator == " " and spaced is not None:
             raise ConfigurationError(
                 f"{path} has blanks between its columns, and the tag {spaced!r} has a blank in "
-                f"it: choose an output that ends in .tsv"
+                "it: choose an output that ends in .tsv"
             )
 
     def lines(self, answers: Iterable[Answered]) -> Iterator[str]:

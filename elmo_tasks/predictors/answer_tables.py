@@ -176,7 +176,7 @@ def check_rows_form(output: str | os.PathLike | None) -> None:
     if output is not None and form_of(output, "text") not in (*TABLES, "json"):
         raise ConfigurationError(
             f"{output} is not the name of a table: choose one that ends in .csv, .tsv, .xlsx, "
-            f".parquet or .jsonl"
+            ".parquet or .jsonl"
         )
 
 

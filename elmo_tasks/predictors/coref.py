@@ -19,8 +19,8 @@ from elmo_tasks.readers.tokenizers import tokens_of
 @Predictor.register("elmo_coref")
 class CorefPredictor(TextPredictor):
     """
-    Finds the mentions in a document that refer to the same thing. An input is `{"document":
-    "..."}`, raw text that spaCy's rules cut, or `{"sentences": [["...", ...], ...]}`, the tokens of
+    Finds the mentions in a document that refer to the same thing. An input is
+    `{"document": "..."}`, raw text that spaCy's rules cut, or `{"sentences": [["...", ...], ...]}`, the tokens of
     each sentence. Both may have a `"genre"` of the training data and `"speakers"`, the speaker of
     each sentence or a list for each sentence with the speaker of each token; by default all tokens
     have the same speaker.

@@ -76,7 +76,7 @@ def _mentions(cluster: Any, num_words: int) -> list[Span]:
                 spans.append((first, last + 1))
             case _:
                 raise ValueError(
-                    f"a mention must be the indices of its first and last word, from 0 to "
+                    "a mention must be the indices of its first and last word, from 0 to "
                     f"{num_words - 1}, not {mention!r:.80}"
                 )
     if len(set(spans)) != len(spans):

@@ -99,7 +99,7 @@ def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[l
             raise ConfigurationError(
                 f"{path} has too few instances: another process has {num_batches} batches, but "
                 f"this process has only {sum(map(len, batches))} instances; use larger batches or "
-                f"fewer processes"
+                "fewer processes"
             )
         half = len(batches[index]) // 2
         batches[index : index + 1] = [batches[index][:half], batches[index][half:]]
