@@ -1,5 +1,5 @@
 """
-Checks what the config of an archive names, before any object is made from it.
+Checks the classes and files that an archive's config names, before any object is made from it.
 
 An archive may name classes of elmo_tasks, of AllenNLP's modules in `ALLENNLP`, and of packages that
 the user named by `--include-package` or imported. It may name no file, address or other archive.

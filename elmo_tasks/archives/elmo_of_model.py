@@ -15,7 +15,7 @@ from elmo_tasks.elmo.opening import Opened, find_bilms, find_mixes
 def load_model(name: str | os.PathLike) -> torch.nn.Module:
     """
     Loads a trained model (see `model_path`) for evaluation. Raises `ConfigurationError` if the file
-    is no archive, is incomplete, or names code to run (see SECURITY.md).
+    is not an archive, is incomplete, or names code to run (see SECURITY.md).
     """
     import elmo_tasks.plugin  # noqa: F401  registers every name
     from elmo_tasks.archives.open_archive import open_archive

@@ -77,9 +77,9 @@ def publish(
     archive_file: The model (see `model_path`).
     bilm: The name under which others can get the biLM (see `locate_bilm`), by default the name in
         the config of the model. The weights of a biLM without a name are written.
-    max_words: The number of words to keep: those of the training text, the most frequent first,
-        then the most frequent ones of a file of vectors. The others count as unknown. By default,
-        a language model keeps the 50,000 most frequent words, and another model keeps all.
+    max_words: The number of words to keep: the words of the training text, the most frequent first,
+        then the most frequent words of a file of vectors. All other words count as unknown. By
+        default, a language model keeps the 50,000 most frequent words, and another model keeps all.
     force: Whether files that this function wrote to the folder before are replaced. Other files
         stay.
 
@@ -122,8 +122,8 @@ def _own_files(folder: Path, force: bool) -> list[Path]:
     if others or (own and not is_packed):
         named = ", ".join(str(path.relative_to(folder)) for path in (others or own)[:3])
         raise ConfigurationError(
-            f"{folder} has {named}, but is no packed model, so it is not replaced: choose another "
-            "folder"
+            f"{folder} has {named}, but is not a packed model, so it is not replaced: choose "
+            "another folder"
         )
     return own
 
@@ -213,7 +213,7 @@ def _write_vocabulary(vocab: Vocabulary, folder: Path, num_words: int) -> None:
 
 
 def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]]) -> dict[str, Any]:
-    """Returns what a config needs to load the model and to evaluate it."""
+    """Returns a copy of a config with only the fields that load the model and evaluate it."""
     short = {key: copy.deepcopy(value) for key, value in config.items() if key not in _TRAINING}
     names = {known for known, _ in bilms.values()}
     for parent in parents_of_bilms(short.get("model")):

@@ -224,7 +224,7 @@ class FrozenBiLm(BiLm):
         return cache
 
     def _forget(self) -> None:
-        """Forgets what was computed from the weights, because they change, move or are copied."""
+        """Forgets everything computed from the weights, because they change, move or are copied."""
         for module in self._modules_with_products():
             module.thaw()
         self._token_cache = None

@@ -17,7 +17,7 @@ from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 # The word that stands for all words outside a vocabulary.
 UNKNOWN_WORD = "<UNK>"
 
-# A line in some vocabularies that is no word. bilm-tf leaves it out.
+# A line in some vocabularies that is not a word. bilm-tf leaves it out.
 _NO_WORD = "!!!MAXTERMID"
 
 # The most bytes of a word: as many as its char ids hold.

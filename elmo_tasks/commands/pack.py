@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--max-words",
         None,
-        "keep the first N words: those of the training text, the most frequent first, then the "
+        "keep the first N words: words of the training text, the most frequent first, then the "
         "most frequent ones of a file of vectors; other words count as unknown (default: all; of "
         "a language model, the 50,000 most frequent)",
     )

@@ -52,8 +52,8 @@ def _bytes(word: str, max_characters: int) -> bytes:
 
 def num_characters(sentences: Iterable[Iterable[str]]) -> int:
     """
-    Returns how many char ids each token of a batch needs, so that no biLM, whatever number it
-    reads, misses a byte: 50, or more for a long word, and at most 256. A word that does not need
+    Returns how many char ids each token of a batch needs, so that no byte is missing, however many
+    char ids a biLM reads: 50, or more for a long word, and at most 256. A word that does not need
     them all ends with a padding character, which says that it is whole.
     """
     # A character has at most 4 bytes.

@@ -164,7 +164,7 @@ def _layout(
 
 @cache
 def warn_once(message: str) -> None:
-    """Logs what is odd in a file, once, however often the file is read."""
+    """Logs a message about something odd in a file, once, however often the file is read."""
     logger.warning("%s", message)
 
 

@@ -18,8 +18,8 @@ HEAVY = ("nltk", "rich", "scipy.stats", "sklearn", "tensorboardX", "torchvision"
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
     """
-    Replaces these modules, and what the block imports from them, by stand-ins. A stand-in imports
-    the real module when it is used. Modules that were imported before stay real.
+    Replaces these modules, and everything that the block imports from them, by stand-ins. A
+    stand-in imports the real module when it is used. Modules that were imported before stay real.
     """
     finder = _Finder([name for name in names if name not in sys.modules])
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]

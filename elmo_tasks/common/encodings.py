@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-# What a compressed file may raise when it is read.
+# The errors that reading a compressed file may raise.
 DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 # How to open a compressed file, by its first two bytes. The suffix does not tell, because a fetched
@@ -54,7 +54,7 @@ _LONGEST_LINE = 2**28
 def text_lines(raw: BinaryIO, path: str | os.PathLike) -> Iterable[bytes]:
     """
     Returns the lines of an open text file, after decompression and in UTF-8. A line ends with LF,
-    CRLF, or in the files of an old Macintosh CR. Raises `ValueError` if the file is no text.
+    CRLF, or in the files of an old Macintosh CR. Raises `ValueError` if the file is not text.
     """
     file = _unpacked(raw)
     head = file.peek(_HEAD)[:_HEAD]
@@ -97,7 +97,7 @@ def advice(path: str | os.PathLike, line: bytes) -> str:
             f"it: iconv -f UTF-16LE -t UTF-8 {name} > NEW"
         )
     if re.search(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]", line):
-        return "it has control characters, so it is no text"
+        return "it has control characters, so it is not text"
     return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > NEW"
 
 
@@ -109,8 +109,8 @@ def _unpacked(raw: BinaryIO) -> Any:
 
 def _encoding(head: bytes) -> str | None:
     """
-    Returns the encoding that a byte order mark tells, or that of UTF-16 without one, in which every
-    second byte of most letters is 0. Returns None for UTF-8.
+    Returns the encoding that a byte order mark tells. UTF-16 without such a mark is known by its
+    zeros: every second byte of most letters is 0. Returns None for UTF-8.
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):

@@ -15,7 +15,7 @@ from elmo_tasks.common.file_names import DATA_SUFFIXES, FETCHED_FILES
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
-# The files of a repository that are fetched: those of a biLM or a published model, never code.
+# The files of a repository that are fetched: files of a biLM or a published model, never code.
 _DATA_FILE = re.compile(rf"{'|'.join(map(re.escape, FETCHED_FILES))}|vocabulary/[\w-]+\.txt")
 
 # The name of a repository. No part of it begins with a dot, so no name leads out of the cache.
@@ -79,7 +79,7 @@ def check_folder(folder: Path) -> None:
 
 
 def is_data_file(name: str) -> bool:
-    """Returns whether a name in a repository or folder is that of a biLM's or a model's data."""
+    """Returns whether a file in a repository or folder has a name of a biLM's or model's data."""
     return _DATA_FILE.fullmatch(name) is not None
 
 

@@ -182,7 +182,8 @@ def _are_span_tags(values: Counter[str]) -> bool:
 
 def _are_mostly_outside(values: Counter[str]) -> bool:
     """
-    Returns whether at least half of the values are `O`, so that others may be types such as `PER`.
+    Returns whether at least half of the values are `O`, so that the rest may be types such as
+    `PER`.
     """
     return len(values) > 1 and 2 * values["O"] >= values.total()
 

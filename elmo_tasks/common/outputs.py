@@ -17,7 +17,7 @@ from elmo_tasks.common.files import is_stream
 Name = str | os.PathLike
 
 # The files of a trained model, a biLM or a store, by their paths in its folder. Further files in
-# such a folder, such as the metrics that somebody wrote there, are no part of it.
+# such a folder, such as the metrics that somebody wrote there, do not belong to it.
 _OF_MODEL = re.compile(
     r"(config|meta|metrics|mix|options|_about|_manifest)\.json|model\.tar\.gz|bilm\.libsonnet|"
     r"softmax_words\.txt|vocab\.txt|vocabulary/[^/]+|"
@@ -31,7 +31,7 @@ _SAME_PROTOCOL = {"s3a": "s3", "gcs": "gs"}
 
 class _Place(NamedTuple):
     """
-    What a name leads to.
+    The file, folder or address that a name leads to.
 
     # Parameters
 

@@ -35,7 +35,7 @@ def config_names() -> list[str]:
     return sorted({path.parent.name for path in config_folder().glob("*/*.jsonnet")})
 
 
-# The biLMs that have a name, each with its options; those that are fetched with their `weights`.
+# The biLMs that have a name, each with its options. The biLMs that are fetched also have `weights`.
 BILMS = json.loads((config_folder() / "lib" / "bilms.json").read_text(encoding="utf-8"))
 
 

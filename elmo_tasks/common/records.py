@@ -125,9 +125,9 @@ def read_records(
     header: bool = True,
 ) -> Iterator[Record]:
     """
-    Yields the records of a file, or for `-` those of the standard input, as a stream. All kinds but
-    Parquet and Excel may be compressed. An empty line is a record in plain text, but not in other
-    kinds. Raises `ValueError` with file and line if a record cannot be read.
+    Yields the records of a file, or for `-` the records of the standard input, as a stream. All
+    kinds but Parquet and Excel may be compressed. An empty line is a record in plain text, but not
+    in other kinds. Raises `ValueError` with file and line if a record cannot be read.
 
     # Parameters
 

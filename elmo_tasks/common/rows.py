@@ -12,7 +12,8 @@ from elmo_tasks.common.text_files import at_line
 
 logger = logging.getLogger(__name__)
 
-# The field in which Prodigy writes what its user said of a row, and the rows that are no gold.
+# The field in which Prodigy writes its user's verdict on a row, and the verdicts on rows that are
+# not gold data.
 ANSWER = "answer"
 _REFUSED = {"reject": 'with "answer": "reject"', "ignore": 'with "answer": "ignore"'}
 
@@ -57,8 +58,8 @@ def complete_rows(
     are_gold: bool = True,
 ) -> Iterator[Record]:
     """
-    Yields the rows with a value in each of the columns `texts` and `labels`. The others are left
-    out and counted; rows without any value are not counted.
+    Yields the rows with a value in each of the columns `texts` and `labels`. Other rows are left
+    out and counted; rows without any value are left out without being counted.
 
     # Parameters
 

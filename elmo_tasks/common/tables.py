@@ -34,7 +34,7 @@ _MOST_ENDS = 1000
 
 def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     """
-    Yields the rows of a table from its numbered lines; empty lines are no rows. The first rows tell
+    Yields the rows of a table from its numbered lines; empty lines are skipped. The first rows tell
     the delimiter: comma, semicolon, tab or pipe, unless a first line such as `sep=;` names it. A
     field in double quotes may have delimiters and line ends. In a table with tabs, quotes are
     ordinary characters unless its first row is in quotes, or a field has the doubled quotes or line

@@ -58,7 +58,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     Yields the lines of a text file, without line ends and byte order mark. The file is UTF-8, or
     UTF-16 or UTF-32, and may be compressed by gzip or xz. Raises `ValueError` with file and line if
-    a line cannot be read, or the file is no text.
+    a line cannot be read, or the file is not text.
     """
     for _, text in numbered_lines(path):
         yield text

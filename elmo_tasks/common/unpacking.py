@@ -23,7 +23,7 @@ _MAX_NAME = 255
 # How members of a zip file may be compressed. Those of bzip2 and LZMA are inflated without a bound.
 _COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
-# What is raised for an archive that is damaged or not allowed.
+# The errors that are raised for an archive that is damaged or not allowed.
 _REFUSED = (
     *(tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error),
     *(EOFError, NotImplementedError, OverflowError, RuntimeError, UnicodeError, ValueError),

@@ -42,7 +42,7 @@ def read_vectors(
 
     path: A path or an address of a text file, which may be compressed or in a zip or tar file;
         `(ARCHIVE)#MEMBER` names one of several members.
-    dim: The number of numbers in a vector; by default that of the header or the first line.
+    dim: The number of numbers in a vector, by default as in the header or the first line.
     wanted: The words that are returned. By default all are.
     max_words: The most words that are read.
 
@@ -188,7 +188,7 @@ def _is_tar(path: str) -> bool:
 
 
 def _member(names: list[str], member: str | None, archive: str) -> str:
-    """Returns the name of the file that is meant, without those that macOS adds."""
+    """Returns the name of the file that is meant. Files that macOS adds do not count."""
     names = [
         name
         for name in names

@@ -54,7 +54,7 @@ DEFAULT_BILM = "base"
 
 class Located(NamedTuple):
     """
-    What a name stands for.
+    The biLM or trained model that a name stands for.
 
     # Parameters
 

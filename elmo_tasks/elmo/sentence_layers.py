@@ -80,7 +80,7 @@ class SentenceLayers:
 
     @property
     def _dtype(self) -> torch.dtype:
-        """The dtype of layers: that of the biLM, but float32 for one in half precision."""
+        """The dtype of layers: the biLM's, but float32 for a biLM in half precision."""
         return torch.promote_types(self.bilm.like.dtype, torch.float32)
 
 

@@ -81,8 +81,8 @@ def tokens_of(
 
     # Raises
 
-    `ValueError`: The sentence is neither a string nor a list of tokens; or a token is no string,
-        is empty, has white space or half of a surrogate pair; or the tokenizer returns a string.
+    `ValueError`: The sentence is neither a string nor a list of tokens; or a token is not a string,
+        is empty, or has white space or half of a surrogate pair; or the tokenizer returns a string.
     """
     return checked_tokens(_cut(sentence, tokenizer, name), name)
 

@@ -22,7 +22,7 @@ MANIFEST, ABOUT = "_manifest.json", "_about.json"
 # The name of a part: its index, a hash of its sentences, and the checksum of the file.
 _PART = re.compile(r"part-(\d{6,})-([0-9a-f]{16})(?:-([0-9a-f]{16}))?(\.\w+)")
 
-# What a killed process left of a file that it was writing.
+# The remains of a file that a killed process was writing.
 _UNFINISHED = re.compile(rf"\.({_PART.pattern}|_about\.json|_manifest\.json)\.\w+|\.whole\.hdf5")
 
 

@@ -84,7 +84,7 @@ def step_product(
 
 
 def product_dtype(inputs: torch.Tensor) -> torch.dtype:
-    """Returns the dtype of products with these inputs: that of autocast, or their own."""
+    """Returns the dtype of products with these inputs: autocast's dtype, or that of the inputs."""
     device = inputs.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else inputs.dtype
 

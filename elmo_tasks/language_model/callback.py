@@ -141,7 +141,7 @@ def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int
     share the probability of its unknown class equally. Returns the number of words that `packed`
     has.
     """
-    # AllenNLP's padding is no class.
+    # AllenNLP's padding is not a class.
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()
     classes = torch.tensor(packed.classes(words), device=packed.bias.device)
     weight, bias = scaled(packed.weight, packed.scale).clone(), packed.bias.clone()

@@ -176,7 +176,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
             raise ValueError("a tensor is missing, or has a wrong shape, dtype or number")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
-            f"{path} is no softmax that elmo-tasks pack wrote for this biLM: {error}"
+            f"{path} is not a softmax that elmo-tasks pack wrote for this biLM: {error}"
         ) from error
     weight, bias, scale, *left_out = (
         tensors[name].to(bilm.like.device) for name in shapes if name in tensors

@@ -66,7 +66,7 @@ class LoadedModel:
 
         # Raises
 
-        `ValueError`: The input is not what the model reads, or the batch size is less than 1.
+        `ValueError`: The model does not read such an input, or the batch size is less than 1.
         `UnansweredError`: Of several inputs, some have no answer. The error is a `ValueError` that
             names the index of the first such input; its `answers` has the answers to the others.
         """

@@ -71,8 +71,8 @@ class TagReader(TextReader):
 
     # Parameters
 
-    column (default `'upos'`): What is learnt: a column of CoNLL-U or of `columns`, or a field in
-        JSON.
+    column (default `'upos'`): The tags to learn: the name of a column of CoNLL-U or of `columns`,
+        or of a field in JSON.
     spans (default `False`): Whether the tags mark spans of tokens, such as entities. Such tags are
         converted to BIOUL. A file is read as BIOUL or BIOES if one of its tags marks an end, and
         otherwise by conlleval's rules, which fit IOB1 and BIO.

@@ -304,5 +304,5 @@ def test_a_packed_model_is_replaced_only_with_force(packed: Path, folder: Path) 
     before = contents(folder)
     for other in ("model", "model2"):
         error = status(f"pack {ROOT / SST} {other} --force")
-        assert isinstance(error, str) and "is no packed model, so it is not replaced" in error
+        assert isinstance(error, str) and "is not a packed model, so it is not replaced" in error
     assert contents(folder) == before

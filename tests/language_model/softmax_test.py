@@ -136,7 +136,7 @@ def with_tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Callabl
     return damage
 
 
-DAMAGED = "softmax.safetensors is no softmax that elmo-tasks pack wrote for this biLM"
+DAMAGED = "softmax.safetensors is not a softmax that elmo-tasks pack wrote for this biLM"
 # What is done to the file of the softmax or beside it, and words of the message.
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "another biLM": (other_bilm, "is not the softmax of the biLM beside it"),

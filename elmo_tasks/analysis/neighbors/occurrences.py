@@ -147,7 +147,7 @@ def similar_words(
     bilm: BiLm, word: str, words: Sequence[str], num_words: int
 ) -> list[tuple[str, float]]:
     """
-    Returns those of `words` that are nearest to `word` in layer 0, x^LM, with their cosines. In
+    Returns the words of `words` that are nearest to `word` in layer 0, x^LM, with their cosines. In
     this layer a word has the same vector in all contexts.
     """
     others = [other for other in words if other != word]
@@ -161,8 +161,8 @@ def similar_words_of_file(
     path: str, word: str, max_words: int, num_words: int
 ) -> list[tuple[str, float]]:
     """
-    Returns those of the first `max_words` words of a file of word vectors that are nearest to
-    `word`, with their cosines. A word that the file lacks is looked up in lower case.
+    Returns the words that are nearest to `word` among the first `max_words` words of a file of word
+    vectors, with their cosines. A word that the file lacks is looked up in lower case.
 
     # Raises
 

@@ -118,7 +118,7 @@ def _check_argument(parameter: Parameter, value: Any, path: str) -> None:
     if value is not None:
         _check(parameter.annotation, value, path)
         return
-    # AllenNLP passes `null` on, whatever the annotation. For a flag it stands for false.
+    # AllenNLP passes `null` on, whatever the annotation says. For a flag, `null` stands for false.
     expected = "" if parameter.annotation is bool else _expected(parameter.annotation)
     if expected and parameter.default is not None:
         raise _refused(path, value, expected)

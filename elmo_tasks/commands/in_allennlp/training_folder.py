@@ -50,7 +50,11 @@ def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) 
         )
     others = [name for name in paths if not _WRITTEN.fullmatch(_FOLD.sub("", name))]
     if others or not _is_config(Path(folder, "config.json")):
-        what = f"has {listed(others)}, which no training writes" if others else "is no training"
+        what = (
+            f"has {listed(others)}, which no training run writes"
+            if others
+            else "is not of a training run"
+        )
         raise ConfigurationError(
             f"{folder} {what}, so --force does not replace it: choose another folder, or move the "
             "files away"

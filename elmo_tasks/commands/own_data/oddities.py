@@ -1,4 +1,4 @@
-"""What is odd in the texts and labels of a user's rows. It is said, and nothing is changed."""
+"""Reports oddities in the texts and labels of a user's rows, and changes nothing."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ _NO_LABEL = frozenset("- -1 ? na n/a nan none null nil unknown ignore".split())
 _MARKUP = re.compile(r"</?(br|p|div|span|b|i|em|a)\b[^<>]*>|&(amp|lt|gt|quot|nbsp|#\d+);", re.I)
 _QUOTED = re.compile(r"\s*(['\"]).*\1\s*", re.DOTALL)
 
-# From this share of the texts on, quotes around them are no accident.
+# If at least this share of the texts has quotes around it, the quotes are no accident.
 _MANY = 0.5
 
 
@@ -30,8 +30,8 @@ def odd_labels(labels: Counter[str], values: Sequence[object]) -> Iterator[str]:
         yield f"Labels that occur once, perhaps by a slip: {listed(once)}."
     if none := [f"{name!r} ({labels[name]:,})" for name in labels if name.lower() in _NO_LABEL]:
         yield (
-            f"Labels that may stand for no label: {listed(none)}. They are learnt as others are; "
-            "empty ones are left out."
+            f"Labels that may stand for no label: {listed(none)}. They are learnt like any label; "
+            "empty labels are left out."
         )
     forms: dict[str, list[str]] = {}
     for name in labels:

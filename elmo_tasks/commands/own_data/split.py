@@ -34,7 +34,7 @@ Reader = ClassifyReader | TagReader
 class Example(NamedTuple):
     """
     A row of a table, or a sentence with tags. `lines` are written to the file of its part. `split`
-    distributes the examples of a `label` evenly, and keeps those of an equal `text` in one part.
+    distributes the examples of a `label` evenly, and keeps examples with equal `text` in one part.
     """
 
     lines: str

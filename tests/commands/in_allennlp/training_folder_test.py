@@ -64,7 +64,9 @@ def test_what_a_training_wrote_is_removed_and_a_link_is_not_followed(tmp_path: P
 def test_a_folder_with_other_files_is_never_removed(other: str, tmp_path: Path) -> None:
     fill(tmp_path / "run", [*WRITTEN, other])
 
-    with pytest.raises(ValueError, match=f"run has {other}, which no training writes, so --force"):
+    with pytest.raises(
+        ValueError, match=f"run has {other}, which no training run writes, so --force"
+    ):
         check_folder(tmp_path / "run", [], force=True)
 
 
@@ -76,7 +78,9 @@ def test_a_folder_without_the_config_of_a_training_is_never_removed(
     if config is not None:
         (tmp_path / "config.json").write_text(config)
 
-    with pytest.raises(ValueError, match="is no training, so --force does not replace it"):
+    with pytest.raises(
+        ValueError, match="is not of a training run, so --force does not replace it"
+    ):
         check_folder(tmp_path, [], force=True)
 
 
@@ -84,7 +88,7 @@ def test_a_link_to_a_folder_is_a_file_of_no_training(tmp_path: Path) -> None:
     fill(tmp_path / "run", ["config.json"])
     (tmp_path / "run" / "vocabulary").symlink_to(tmp_path)
 
-    with pytest.raises(ValueError, match="run has vocabulary, which no training writes"):
+    with pytest.raises(ValueError, match="run has vocabulary, which no training run writes"):
         check_folder(tmp_path / "run", [], force=True)
 
 

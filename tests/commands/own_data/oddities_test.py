@@ -9,8 +9,8 @@ def test_odd_labels_are_said() -> None:
 
     assert list(odd_labels(Counter(map(str.strip, values)), values)) == [
         "Labels that occur once, perhaps by a slip: 'NA'.",
-        "Labels that may stand for no label: '-1' (2), 'NA' (1). They are learnt as others are; "
-        "empty ones are left out.",
+        "Labels that may stand for no label: '-1' (2), 'NA' (1). They are learnt like any label; "
+        "empty labels are left out.",
         "Labels that differ only by case or blanks, perhaps by a slip: 'Food' (2) and 'food' (2).",
         "Labels with blanks around them, which are not part of the label: 1.",
     ]
