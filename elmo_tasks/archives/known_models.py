@@ -59,8 +59,8 @@ def _model_path(name: str) -> str:
 def name_archives(arguments: Sequence[str]) -> dict[str, str]:
     """
     Returns the paths of archives by their names, from arguments `[NAME=]ARCHIVE`. By default, the
-    name of an archive is the path of its training's folder, without the leading folders that all
-    archives have in common. Raises `ConfigurationError` if two archives have the same name.
+    name of an archive is the path of its folder, without the leading folders that all archives have
+    in common. Raises `ConfigurationError` if two archives have the same name.
     """
     named = []
     for argument in arguments:

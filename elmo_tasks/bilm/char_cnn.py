@@ -79,7 +79,7 @@ class CharCnn(torch.nn.Module):
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
         Returns x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50). The padding
-        within a token has the largest id and a learned embedding, so it has an influence too.
+        within a token has the largest id and a learned embedding, so it influences x^LM.
         """
         if not self._has_tables():
             order = (char_ids != self.num_characters - 1).sum(dim=1).argsort()

@@ -84,7 +84,8 @@ class LstmStack(torch.nn.Module):
     """
     The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
     connections, each layer but the first adds its input to its output. As in bilm-tf, dropout is
-    applied to the input before. The recurrent input of a layer is its output before this sum.
+    applied to the input before both the layer and this sum, and the recurrent input of a layer is
+    its output without the sum.
     """
 
     def __init__(self, options: BiLmOptions, dropout: float = 0.0) -> None:

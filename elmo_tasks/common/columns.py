@@ -119,10 +119,10 @@ def sentence_columns(
     Comments are counted in the log. CoNLL-U (`kind` `conllu`) has tabs between its columns; its
     comments, the ranges of multiword tokens and empty nodes are left out.
 
-    The columns of CoNLL-U are fixed. Those of other files are by default the names in the header,
-    or `word`, `column_2`, `column_3`, ..., `tag`. A value of the column `roles` is a list. Raises
-    `ValueError` with file (`name`) and line if a line has another number of columns or no word, or
-    begins with a byte order mark.
+    The columns of CoNLL-U are fixed. In other files, columns have by default the names in the
+    header; without a header, they are `word`, `column_2`, `column_3`, ..., `tag`. A value of the
+    column `roles` is a list. Raises `ValueError` with file (`name`) and line if a line has another
+    number of columns or no word, or begins with a byte order mark.
     """
     head = list(islice(lines, HEAD))
     layout = _layout(head, kind, columns)

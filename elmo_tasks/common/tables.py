@@ -101,8 +101,8 @@ def named_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     Yields the number of each row, and its values by the names of the columns. Without a `header`,
-    these are `1`, `2`, .... Raises `ValueError` with file and line if a row has another number of
-    fields than the first.
+    the names are `1`, `2`, .... Raises `ValueError` with file and line if a row has another number
+    of fields than the first.
     """
     names: list[str] | None = None
     for number, fields in rows:

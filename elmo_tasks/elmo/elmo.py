@@ -83,10 +83,9 @@ class Elmo(torch.nn.Module):
         # Returns
 
         For each mix a tensor ELMo_k, shape (batch, length, width of ELMo_k), with zeros at padding;
-            then the mask, shape (batch, length), true at tokens. All tensors are on the biLM's
-            device. With
-        `keep_sentence_boundaries`, the length is greater by 2: each sentence that has tokens begins
-        and ends with a boundary.
+        then the mask, shape (batch, length), true at tokens. All tensors are on the biLM's device.
+        With `keep_sentence_boundaries`, the length is greater by 2: each sentence that has tokens
+        begins and ends with a boundary.
 
         # Raises
 

@@ -97,11 +97,12 @@ class Located(NamedTuple):
 
 def locate(name: Source) -> Located:
     """
-    Finds what a name stands for. Fetches what is at an address, and unpacks zip files.
+    Finds the biLM or trained model that a name stands for. Fetches files at an address, and unpacks
+    zip files.
 
     # Parameters
 
-    name: A trained model (see `model_path`), or what `locate_bilm` takes.
+    name: A trained model (see `model_path`), or a biLM (see `locate_bilm`).
 
     # Raises
 

@@ -152,7 +152,8 @@ def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cl
 
     address: The address of a cluster, such as `auto` or `HOST:6379`. `local` starts Ray on this
         machine alone, and ends it after the block.
-    num_cpus: The CPUs of Ray if it is started here, by default all that this process may use.
+    num_cpus: The number of CPUs for Ray if it is started here; by default, all that this process
+        may use.
     """
     joins = not ray.is_initialized()
     if joins and address != "local":

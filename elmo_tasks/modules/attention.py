@@ -70,8 +70,8 @@ class SelfAttention(torch.nn.Module):
     """
     The attention of each token of a passage to the other tokens (Clark and Gardner 2017, section
     3.1). The weights are a softmax over the trilinear scores and one learned null score. The null
-    score belongs to a vector of zeros. A token that finds nothing attends to this vector. No token
-    attends to itself.
+    score belongs to a vector of zeros. A token to which no other token is similar attends to this
+    vector. No token attends to itself.
     """
 
     def __init__(self, dim: int) -> None:

@@ -44,7 +44,7 @@ class Input(NamedTuple):
 
     # Parameters
 
-    file, line: As those of a `Record`.
+    file, line: As for `Record`.
     values: The input of the predictor, with the fields that it does not read.
     row: The fields or columns as they are in the file.
     error: Why the input cannot be given to the predictor, if it cannot.

@@ -116,9 +116,9 @@ class Passage(NamedTuple):
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """
     Returns the questions of a file: JSON, JSON lines or Parquet (see `parse_squad`). Each question
-    has a unique id: a question without an id gets its path as id, and one whose id ID an earlier
-    question has gets `ID_2`. If the file has another format, raises `ValueError` with the file, and
-    the line or the path in the JSON.
+    has a unique id: a missing id becomes the question's path, and an id ID that an earlier question
+    has becomes `ID_2`. If the file has another format, raises `ValueError` with the file, and the
+    line or the path in the JSON.
     """
     content = None if kind_of(file_path) == "parquet" else _whole_json(file_path)
     if content is None:

@@ -59,8 +59,9 @@ class TagReader(TextReader):
     - `.conllu`: CoNLL-U, without the ranges of multiword tokens and without empty nodes;
     - JSON (an object on each line) and Parquet. An object or row has the list `tokens`, and in the
       field `column` a tag for each token. Or it has a `text`, and in the field `column` spans in
-      characters with an exclusive end: `{"start": ..., "end": ..., "label": ...}` or `[start, end,
-      label]`, or those of doccano, Prodigy and Label Studio (see `tagged_words`);
+      characters with an exclusive end: `{"start": ..., "end": ..., "label": ...}`,
+      `[start, end, label]`, or spans as doccano, Prodigy and Label Studio write them (see
+      `tagged_words`);
     - any other file: columns, such as those of CoNLL-2003 (Tjong Kim Sang and De Meulder 2003), as
       `sentence_columns` reads them.
 

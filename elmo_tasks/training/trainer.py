@@ -83,10 +83,11 @@ def _fitting(line: str, parts: list[str]) -> str:
 @Trainer.register("elmo", constructor="from_partial_objects")
 class ElmoTrainer(GradientDescentTrainer):
     """
-    AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
-    375 MB, so checkpoints contain only their fingerprint. The weights are put back before the best
-    model is archived. A training run that was killed and recovered on the same machine ends with
-    the same weights and metrics as an uninterrupted training run, to the bit (see `Recovery`).
+    Extends AllenNLP's trainer for models with a frozen biLM. The biLM's weights never change and
+    may be 375 MB, so checkpoints contain only a fingerprint of them. The weights are put back
+    before the best model is archived. A training run that was killed and recovered on the same
+    machine ends with the same weights and metrics as an uninterrupted training run, to the bit (see
+    `Recovery`).
 
     Several processes (`distributed`) make the same steps as one process with all their batches.
     Only process 0 writes checkpoints, metrics and files.

@@ -161,8 +161,8 @@ def _counted(forms: dict[str, int]) -> str:
 
 def _sections(report: dict[str, Any], max_lines: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """
-    Yields a heading and the occurrences below it: for each cluster the most typical ones, or if the
-    occurrences are ranked, the nearest and, if any are left, the furthest.
+    Yields a heading and the occurrences below it: for each cluster the most typical occurrences; or
+    if they are ranked, the nearest, and of the others the furthest.
     """
     if report["beside"] is None:
         for k, group in enumerate(report["groups"], start=1):
