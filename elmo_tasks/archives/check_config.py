@@ -149,7 +149,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
         if key == "bilm" and isinstance(value, str) and not is_name(value):
             raise NotAllowed(
                 f"{path}.{key}",
-                f"is {value!r:.80}, no name of a biLM",
+                f"is {value!r:.80}, not the name of a biLM",
                 'put {"options": ...} with the content of its options.json there, or train again',
             )
         # Other keys need no check: AllenNLP refuses a field that is not an argument.

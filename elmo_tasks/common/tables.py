@@ -116,8 +116,8 @@ def named_rows(
                 twice = [each for each in names if names.count(each) > 1]
                 if twice:
                     raise ConfigurationError(
-                        f"{name}:{number}: several columns have the name {twice[0]}; give each its "
-                        "own"
+                        f"{name}:{number}: several columns have the name {twice[0]}; give each "
+                        "column a name of its own"
                     )
                 continue
             names = [str(column) for column in range(1, len(fields) + 1)]

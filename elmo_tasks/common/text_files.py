@@ -142,7 +142,7 @@ def boundaries_said(lines: Iterable[str], path: str, said: set[str]) -> Iterator
             said.add(path)
             logger.warning(
                 "%s: %d words are %s or %s, the first in sentence %d: the biLM adds these at the "
-                "begin and end of each sentence, so remove them from the text",
+                "beginning and end of each sentence, so remove them from the text",
                 path,
                 num_boundaries,
                 BEGIN_TOKEN,

@@ -145,7 +145,8 @@ def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
 def _char_ids(text: TextFieldTensors) -> torch.Tensor:
     if ELMO_INDEXER not in text:
         raise ConfigurationError(
-            f"the reader's token_indexers need one named {ELMO_INDEXER!r} of type elmo_char_ids"
+            f"the reader's token_indexers need an indexer named {ELMO_INDEXER!r} of type "
+            "elmo_char_ids"
         )
     return text[ELMO_INDEXER]["elmo_tokens"]
 

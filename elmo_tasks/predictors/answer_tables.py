@@ -63,8 +63,8 @@ def form_of(
             return "columns"
     if named == "columns" and source is not None:
         raise ConfigurationError(
-            f"{output} is the name of a file in columns, and {source} gets no tag for each token "
-            "in columns: choose a name that ends in .csv, .jsonl or .txt"
+            f"{output} is the name of a file in columns, but {source} does not get a tag for each "
+            "token in columns: choose a name that ends in .csv, .jsonl or .txt"
         )
     form = named or (kind if output is not None and kind in TABLES else "text")
     package = _PACKAGES.get(form)

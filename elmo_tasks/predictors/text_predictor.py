@@ -241,7 +241,8 @@ def with_shared(asked: JsonDict, shared: JsonDict) -> JsonDict:
     for name in shared:
         if name in asked:
             raise ValueError(
-                f"the input has a {name} of its own beside that of all inputs: leave out one"
+                f"the input has its own {name}, but all inputs have one already: leave out one of "
+                "the two"
             )
     return {**asked, **shared}
 

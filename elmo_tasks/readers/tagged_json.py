@@ -49,7 +49,7 @@ def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> Tag
     if words and isinstance(tags, list) and tags and all(isinstance(tag, int) for tag in tags):
         raise ValueError(
             f"{column} has numbers, {tags!r:.40}, whose names are not in the file: write the names "
-            f"(for a dataset of Hugging Face, those in features[{column!r}]), or save it with "
+            f"(for a dataset of Hugging Face, the names in features[{column!r}]), or save it with "
             "to_parquet, which keeps them"
         )
     if words and _are_words(tags):

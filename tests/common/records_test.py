@@ -196,7 +196,7 @@ REFUSED: list[tuple[str, str | bytes, str]] = [
     ("a.csv", "a,b\n1,2\n3\n", "a.csv:3: expected 2 fields, as in the header, but got 1"),
     ("a.csv", 'a,b\n"1\n2",3,4\n', "a.csv:2: expected 2 fields, as in the header, but got 3"),
     ("a.csv", 'a,b\n1,"2\n', "a.csv:2: unexpected end of data"),
-    ("a.csv", "a, b,a\n1,2,3\n", "a.csv:1: several columns have the name a; give each its own"),
+    ("a.csv", "a, b,a\n1,2,3\n", "a.csv:1: several columns have the name a; give each column a"),
     ("a.csv", "", "a.csv is empty: its first line must name the columns"),
     ("a.csv", b"a,b\n1,caf\xe9\n", "a.csv:2: not UTF-8: .*iconv -f WINDOWS-1252 -t UTF-8 .*a.csv"),
     ("a.csv", b"\xff\xfea\0,\0b\0\n\0\x00\xdc", "a.csv: not UTF-16 after line 0"),

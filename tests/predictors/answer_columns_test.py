@@ -129,7 +129,7 @@ def test_what_has_no_columns_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="the tag 'B-a place' has a blank in it: .* .tsv"):
         spaced = Numbers(reader, ("B-a place",))
         AnswerColumns(str(tmp_path / "blanks.txt"), "out.conll", spaced)
-    with pytest.raises(ConfigurationError, match="out.conll .* in.txt gets no tag for each token"):
+    with pytest.raises(ConfigurationError, match="out.conll .* in.txt does not get a tag for each"):
         form_of("out.conll", "text", source="in.txt")
 
 
