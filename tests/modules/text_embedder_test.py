@@ -166,7 +166,7 @@ def test_texts_without_char_ids_are_refused_where_elmo_is_used() -> None:
     text = tensors_of(PREMISE)
     without = {"tokens": text["tokens"]}
 
-    with pytest.raises(ConfigurationError, match="one named 'elmo' of type elmo_char_ids"):
+    with pytest.raises(ConfigurationError, match="an indexer named 'elmo' of type elmo_char_ids"):
         make_embedder(["input"])(without)
 
     (embedded,) = make_embedder([])(without)

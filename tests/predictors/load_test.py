@@ -99,7 +99,7 @@ def test_inputs_share_texts_and_settings(tmp_path: Path) -> None:
     assert answers == [
         model.predict({"question": each}, passage=passage, top_k=2) for each in questions
     ]
-    with pytest.raises(ValueError, match="inputs.1.: the input has a passage of its own beside"):
+    with pytest.raises(ValueError, match="inputs.1.: the input has its own passage, but"):
         model.predict([questions[0], expected[0]], passage=passage)
 
 

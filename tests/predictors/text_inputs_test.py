@@ -322,7 +322,7 @@ def test_a_row_without_a_question_or_with_a_passage_of_its_own_is_no_question(
     _, own, broken = read_inputs(str(path), Reading(), shared={"passage": MANUAL}).records
     empty, asked = read_inputs(str(table), Reading(), shared={"passage": MANUAL}).records
 
-    assert "the input has a passage of its own beside that of all" in str(own.error)
+    assert "the input has its own passage, but all inputs have one" in str(own.error)
     assert "expected one JSON object" in str(broken.error)
     assert isinstance(empty.error, NoText) and asked.error is None
 
