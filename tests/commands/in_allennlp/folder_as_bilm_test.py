@@ -84,7 +84,7 @@ def test_an_archive_without_the_options_of_a_folder_says_what_to_do(folder: Path
     Path("run", KEPT_OPTIONS).unlink()
 
     with pytest.raises(
-        ConfigurationError, match="'mine/bilm', no name .*; put .*options.json"
+        ConfigurationError, match="'mine/bilm', not the name .*; put .*options.json"
     ) as e:
         open_archive("run")
 
