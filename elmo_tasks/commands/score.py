@@ -17,6 +17,8 @@ examples:
 
 import argparse
 import sys
+from collections import deque
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -34,7 +36,7 @@ from elmo_tasks.commands.options import (
 from elmo_tasks.common.errors import ConfigurationError, require_package
 
 if TYPE_CHECKING:
-    from elmo_tasks.embed.corpus import Corpus
+    from elmo_tasks.embed.corpus import Corpus, Place
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import Cut, ScoreSettings
     from elmo_tasks.language_model.scoring.scorer import Engine
@@ -49,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--sums",
         action="store_true",
-        help="write a line a sentence: bits, bits a token, and perplexity in each direction; "
-        "the sentence's end counts as a token",
+        help="write a line a sentence: its line and row in the input; bits, bits a token, and "
+        "perplexity in each direction; the sentence's end counts as a token",
     )
     cut = parser.add_mutually_exclusive_group()
     add_shared(cut, "--split")
@@ -138,18 +140,33 @@ def _score(
 
     total = Perplexity()
     engine: Engine = partial(in_processes, num_processes) if num_processes > 1 else map
-    scores = scores_of(model, corpus.documents(), settings, engine)
+    places: deque[Place] = deque()
+
+    def documents() -> Iterator[list[str]]:
+        for tokens in corpus.documents():
+            places.append(corpus.place)
+            yield tokens
+
+    # A sentence is scored some time after it was read.
+    placed = zip(scores_of(model, documents(), settings, engine), _drained(places))
+    has_files = settings.sums and len(corpus.files) > 1
     with (
         nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
         # A short text needs no bar.
         tqdm(unit=" tokens", desc="scoring", delay=1) as progress,
     ):
-        file.write(settings.header())
+        file.write("file\t" * has_files + settings.header())
         # With --split, only the ends of documents have no tokens.
-        sentences = (score for score in scores if score.tokens or not is_split)
-        for index, score in enumerate(sentences):
-            file.write(settings.lines(index, score))
+        sentences = (each for each in placed if each[0].tokens or not is_split)
+        for index, (score, place) in enumerate(sentences):
+            name = f"{place.file}\t" * has_files
+            file.write(name + settings.lines(index, score, place.line, place.row))
             total.add(score)
             progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
             progress.update(len(score.tokens))
     return total
+
+
+def _drained(places: "deque[Place]") -> Iterator["Place"]:
+    while True:
+        yield places.popleft()

@@ -1,7 +1,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import ROWS, kind_of, records_in
@@ -13,6 +13,19 @@ Split = Callable[[str], Iterable[str]]
 
 # The columns, or fields of JSON, that are read if the user names none.
 _COLUMNS = ("sentence", "text")
+
+
+class Place(NamedTuple):
+    """
+    # Parameters
+
+    line: The number of the line at which the record begins, from 1.
+    row: The index of the record in its file, from 0.
+    """
+
+    file: str
+    line: int
+    row: int
 
 
 class Corpus:
@@ -41,6 +54,8 @@ class Corpus:
     ) -> None:
         self.files = list(chain.from_iterable(map(corpus_files, patterns)))
         self.share_read = 0.0
+        # Where the sentence that was read last stands.
+        self.place = Place("", 0, 0)
         self._column = column
         self._split = split
         self._said: set[str] = set()
@@ -109,7 +124,8 @@ class Corpus:
                 f"has no column {self._column}"
             )
         known = _COLUMNS if self._column is None else (self._column,)
-        for record in records_in(raw, file, kind, only=known):
+        for row, record in enumerate(records_in(raw, file, kind, only=known)):
+            self.place = Place(file, record.line, row)
             if kind == "text":
                 yield record.values["text"].strip()
                 continue

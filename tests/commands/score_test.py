@@ -91,6 +91,24 @@ def test_sums_have_a_line_a_sentence(score: Run, text: Path, model: LanguageMode
         assert float(row["forward_perplexity"]) == pytest.approx(2**mean, rel=1e-3)
 
 
+@pytest.mark.parametrize("options", [(), pytest.param(("--processes", 2), marks=pytest.mark.fork)])
+def test_sums_join_the_rows_of_their_tables(
+    score: Run, tmp_path: Path, options: tuple[object, ...]
+) -> None:
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    texts = ['"The dog\nsaw a cat . A cat barks ."', "It is old .", "The house ."]
+    paths[0].write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(texts)))
+    paths[1].write_text("id,text\n7,A cat .\n")
+
+    alone = rows_of(score(paths[0], "--sums", *options)[0])
+    split = rows_of(score(*paths, "--sums", "--split", *options)[0])
+
+    assert [(row["line"], row["row"]) for row in alone] == [("2", "0"), ("4", "1"), ("5", "2")]
+    places = [(Path(row["file"]).name, row["line"], row["row"]) for row in split]
+    assert places[:2] == [("one.csv", "2", "0")] * 2 and places[-1] == ("two.csv", "2", "0")
+    assert [row for *_, row in places[:-1]] == sorted(row for *_, row in places[:-1])
+
+
 @pytest.mark.fork
 def test_processes_have_the_context_of_their_sentences(
     score: Run, text: Path, monkeypatch: pytest.MonkeyPatch

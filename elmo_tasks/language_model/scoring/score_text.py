@@ -11,6 +11,8 @@ from elmo_tasks.language_model.scoring.scores import Score
 COLUMNS = ("sentence", "position", "token", "known", "forward", "backward")
 SUMS = (
     "sentence",
+    "line",
+    "row",
     "tokens",
     "unknown",
     *(
@@ -43,8 +45,9 @@ class ScoreSettings(NamedTuple):
         """Returns the names of the columns."""
         return "\t".join(SUMS if self.sums else COLUMNS) + "\n"
 
-    def lines(self, index: int, score: Score) -> str:
-        rows = [_sums(index, score)] if self.sums else _tokens(index, score)
+    def lines(self, index: int, score: Score, line: int, row: int) -> str:
+        """Returns what is written of a sentence; `line` and `row` are its place in the file."""
+        rows = [_sums(index, score, line, row)] if self.sums else _tokens(index, score)
         return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
@@ -81,8 +84,9 @@ def _tokens(index: int, score: Score) -> Iterator[tuple[object, ...]]:
         yield index, position, *row
 
 
-def _sums(index: int, score: Score) -> list[object]:
-    numbers: list[object] = [index, len(score.tokens), len(score.known) - sum(score.known)]
+def _sums(index: int, score: Score, line: int, row: int) -> list[object]:
+    num_unknown = len(score.known) - sum(score.known)
+    numbers: list[object] = [index, line, row, len(score.tokens), num_unknown]
     for log_prob in (score.forward_sum, score.backward_sum):
         bits = -log_prob / math.log(2)
         # The boundary at the end is predicted, too.
