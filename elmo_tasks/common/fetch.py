@@ -5,7 +5,11 @@ import functools
 import hashlib
 import os
 import re
+import socket
 import stat
+import urllib.error
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import torch
@@ -25,6 +29,9 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@\w[\w.-]*(/\w[\w.-]*
 _FILE = re.compile(
     rf"(\.(csv|gz|h5|json|jsonl|jsonnet|tsv|txt|xz|zip)|{'|'.join(map(re.escape, DATA_SUFFIXES))})$"
 )
+
+# The seconds in which a server must answer.
+_SECONDS = 10
 
 # The maximum size of a repository's data files: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9
@@ -136,26 +143,83 @@ def hub_folder(name: str) -> str:
                 return snapshot_download(repo, revision=revision, local_files_only=True)
         raise ConfigurationError(
             f"there is no file or folder {name}, and it cannot be fetched from the hub: "
-            f"{' '.join(str(error).split())}"
-        ) from error
+            f"{reason_of(error)}"
+        ) from None
 
 
 # A process that reads a file twice asks once, and so reads the same content.
 @functools.cache
 def _fetched(address: str) -> str:
     try:
-        from allennlp.common.file_utils import cached_path
+        from allennlp.common.file_utils import CACHE_DIRECTORY, cached_path
+        from cached_path import find_latest_cached
     except ModuleNotFoundError:
-        return _downloaded(address)
-    return str(cached_path(address))
+        fetch, copy = _downloaded, _copy_of(address)
+    else:
+        fetch, copy = cached_path, find_latest_cached(address, CACHE_DIRECTORY)
+    kind: type[OSError] = OSError
+    try:
+        check_reachable(address)
+        return str(fetch(address))
+    except FileNotFoundError:
+        reason, kind = "there is no such file on the server", FileNotFoundError
+    except ValueError:
+        # The address is none.
+        raise
+    # Each package behind `cached_path` has errors of its own, with long chains of causes.
+    except Exception as error:
+        if copy is not None and os.path.exists(copy):
+            return str(copy)
+        reason = reason_of(error)
+    raise kind(f"cannot fetch {address}: {reason}")
+
+
+def check_reachable(address: str) -> None:
+    """
+    Raises `OSError` if nothing answers at an address of `http(s)://`, or at the proxy that it is
+    asked through. AllenNLP would try for half a minute.
+    """
+    parts = urllib.parse.urlsplit(address)
+    if parts.scheme not in ("http", "https") or parts.hostname is None:
+        return
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    server, through = parts, ""
+    if proxy is not None and not urllib.request.proxy_bypass(parts.hostname):
+        server = urllib.parse.urlsplit(proxy if "//" in proxy else f"//{proxy}")
+        through = f"the proxy {server.netloc.rpartition('@')[2]}: "
+    port = server.port or (443 if server.scheme == "https" else 80)
+    try:
+        socket.create_connection((server.hostname, port), timeout=_SECONDS).close()
+    except OSError as error:
+        raise OSError(f"{through}{reason_of(error)}") from None
+
+
+def reason_of(error: BaseException) -> str:
+    """Returns in one line why something could not be fetched: the first cause of an error."""
+    first = error
+    while cause := first.__cause__ or (None if first.__suppress_context__ else first.__context__):
+        first = cause
+    if isinstance(first, OSError) and first.strerror:
+        return first.strerror
+    text = " ".join(str(error).split())
+    return f"{text:.200}" or type(error).__name__
 
 
 def _downloaded(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
-    name = f"{hashlib.sha256(address.encode()).hexdigest()}.file"
-    path = Path(torch.hub.get_dir(), "elmo_tasks", name)
+    path = _copy_of(address)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        torch.hub.download_url_to_file(address, str(path))
+        try:
+            torch.hub.download_url_to_file(address, str(path))
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                raise FileNotFoundError(address) from None
+            raise
     return str(path)
+
+
+def _copy_of(address: str) -> Path:
+    name = f"{hashlib.sha256(address.encode()).hexdigest()}.file"
+    return Path(torch.hub.get_dir(), "elmo_tasks", name)

@@ -49,13 +49,13 @@ def local_file(place: str, name: str, kind: str) -> Path:
     """Returns the path of the local copy of a file. `name` and `kind` are for messages."""
     try:
         return Path(local_path(place))
-    except FileNotFoundError as error:
+    except FileNotFoundError:
         shown = place if kind == "options" else name
-        raise ConfigurationError(f"there is no file of {kind} {shown}") from error
+        raise ConfigurationError(f"there is no file of {kind} {shown}") from None
     except OSError as error:
         raise ConfigurationError(
-            f"the {kind} {name} cannot be fetched ({error}); without a network, give a local path"
-        ) from error
+            f"the {kind} {name} cannot be had: {error}; without a network, give a local path"
+        ) from None
 
 
 def local_folder(name: str) -> Path:

@@ -3,21 +3,30 @@
 import errno
 import functools
 import re
+import socket
 import sys
 import threading
-from collections.abc import Iterator
+import time
+import traceback
+from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import make_bilm
+from elmo_tasks.commands.command import message_of
+from elmo_tasks.common import fetch
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import hub_folder, is_hub_name, local_path
+from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.common.vector_files import read_vectors
 from elmo_tasks.elmo.from_config import bilm_from_config
+from elmo_tasks.predictors.load import load
 from tests.helpers.bilm_examples import SENTENCE
 from tests.helpers.hub_server import Hub, served
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
@@ -73,6 +82,69 @@ def test_what_cannot_be_fetched_leaves_nothing_behind(
         local_path(f"{server}/missing.txt")
 
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def is_short(error: BaseException) -> bool:
+    """Returns whether the traceback of an error has no other one in it, and its message a line."""
+    shown = "".join(traceback.format_exception(error))
+    return shown.count("Traceback") == 1 and "\n" not in str(error)
+
+
+# What opens an address.
+DOORS: dict[str, Callable[[str], object]] = {
+    "file": local_path,
+    "biLM": lambda address: ElmoEncoder.from_pretrained(f"{address}_weights.hdf5"),
+    "zip file": lambda address: ElmoEncoder.from_pretrained(f"{address}.zip"),
+    "lines": lambda address: list(read_lines(address)),
+    "vectors": read_vectors,
+    "model": load,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("has_allennlp", [True, False])
+def test_an_address_that_fails_is_one_line_at_once(
+    door: str, has_allennlp: bool, server: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if not has_allennlp:
+        request.getfixturevalue("without_allennlp")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    begun = time.monotonic()
+    for address, reason in (
+        (f"http://127.0.0.1:{port}/a", "Connection refused"),
+        ("http://no-such-host.invalid/a", "no-such-host.invalid/a.*: .*(not known|resolution)"),
+        (f"{server}/missing", "no such file|no file of"),
+    ):
+        with pytest.raises(OSError if door in ("file", "lines") else Exception) as raised:
+            DOORS[door](address)
+
+        message = message_of(raised.value)
+        assert message is not None and re.search(reason, message), message
+        assert address in message and is_short(raised.value)
+    assert time.monotonic() - begun < 20
+
+
+def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("no_proxy", "")
+
+    message = f"cannot fetch http://elmo.example/a: the proxy 127.0.0.1:{port}: Connection refused"
+    with pytest.raises(OSError, match=f"^{message}$") as raised:
+        local_path("http://elmo.example/a")
+
+    assert is_short(raised.value)
+
+
+def test_a_copy_is_used_where_the_server_is_gone(tmp_path: Path, server: str) -> None:
+    address = f"{server}/text.txt?{tmp_path.name}"
+    copy = local_path(address)
+    fetch._fetched.cache_clear()
+
+    with patch.object(socket, "create_connection", side_effect=OSError(errno.ECONNREFUSED, "no")):
+        assert local_path(address) == copy
 
 
 FILES = {path.name: path.read_bytes() for path in FIXTURE_FILES}
