@@ -4,6 +4,7 @@ import bz2
 import contextlib
 import logging
 import lzma
+import os
 import re
 import tarfile
 import zipfile
@@ -23,6 +24,9 @@ logger = logging.getLogger(__name__)
 
 # The path of a file in an archive, as AllenNLP writes it: `(vectors.zip)#glove.6B.100d.txt`.
 _MEMBER = re.compile(r"\((.*)\)#(.*)")
+
+# The files that `scripts/fetch_data.py` of this package's repository makes, and its option.
+_GLOVE = {"glove.6B.100d.120k.txt.gz": "6B", "glove.840B.300d.txt": "840B"}
 
 _EXPECTED = "expected a word and its numbers on each line"
 
@@ -75,6 +79,16 @@ def read_vectors(
         if count:
             logger.warning("%s: left out %d lines of a word %s", path, count, what)
     return vectors
+
+
+def check_vectors(path: str) -> None:
+    """Raises `FileNotFoundError` if a local file of vectors is not there: how to fetch it."""
+    outer = _outer(path)[0]
+    if "://" in outer or os.path.exists(os.path.expanduser(outer)):
+        return
+    glove = _GLOVE.get(os.path.basename(outer))
+    advice = f": `python scripts/fetch_data.py --glove {glove}` makes it" if glove else ""
+    raise FileNotFoundError(f"file {outer} not found{advice}")
 
 
 def vector_words(path: str) -> list[str]:
@@ -158,8 +172,8 @@ def _is_number(field: str) -> bool:
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
     """Opens a file of vectors, or the one file of a zip or tar file, as a stream of bytes."""
-    found = _MEMBER.fullmatch(path)
-    outer, member = found.groups() if found else (path, None)
+    check_vectors(path)
+    outer, member = _outer(path)
     local = local_path(outer)
     with contextlib.ExitStack() as stack:
         file: Any
@@ -178,6 +192,12 @@ def _opened(path: str) -> Iterator[BinaryIO]:
             if file.peek(3)[:3] == b"BZh":
                 file = stack.enter_context(bz2.open(file))
         yield file
+
+
+def _outer(path: str) -> tuple[str, str | None]:
+    """Returns the file that a path names, and the member in it."""
+    found = _MEMBER.fullmatch(path)
+    return (found[1], found[2]) if found else (path, None)
 
 
 def _is_tar(path: str) -> bool:

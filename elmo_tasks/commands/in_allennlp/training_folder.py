@@ -5,13 +5,14 @@ The names of the files that a training run writes to its folder: `--force` remov
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.outputs import inputs_in
 from elmo_tasks.common.text import listed
+from elmo_tasks.common.vector_files import check_vectors
 
 # The paths in the folder: of AllenNLP's training runs, then of a biLM's and of folds; at last,
 # files that a killed training run left unfinished, and files that macOS adds.
@@ -63,7 +64,7 @@ def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) 
 
 def check_data(config: dict[str, Any]) -> None:
     """
-    Raises `ConfigurationError` if a file of data that a config names is not there. It is called
+    Raises an error if a file of data or of vectors that a config names is not there. It is called
     before a training run is removed. Addresses, patterns, files in archives, and all data of a
     reader that is not of this package are not checked: the reader finds them itself.
     """
@@ -77,6 +78,25 @@ def check_data(config: dict[str, Any]) -> None:
         is_local = "://" not in path and not re.search(r"[*?\[!#,]", path)
         if is_local and not os.path.exists(os.path.expanduser(path)):
             raise ConfigurationError(f"{part}_data_path: file {path} not found")
+    for path in _vectors(config):
+        check_vectors(path)
+
+
+def _vectors(config: Any) -> Iterator[str]:
+    """Yields the files of word vectors that a config names."""
+    if isinstance(config, list):
+        config = dict(enumerate(config))
+    if not isinstance(config, dict):
+        return
+    files = config.get("pretrained_files")
+    for path in files.values() if isinstance(files, dict) else ():
+        if isinstance(path, str):
+            yield path
+    kind, path = config.get("type"), config.get("pretrained_file")
+    if kind in ("embedding", "elmo_word_vectors", "elmo_vector_start") and isinstance(path, str):
+        yield path
+    for child in config.values():
+        yield from _vectors(child)
 
 
 def remove_training(folder: str | os.PathLike) -> None:
