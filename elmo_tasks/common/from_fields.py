@@ -1,6 +1,6 @@
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -18,6 +18,15 @@ def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any)
     function, with the fields, and with the arguments in `given`, which no field may set. Raises
     `ConfigurationError` if a field is unknown or missing, or if its value has another type.
     """
+    check_fields(make, fields, given)
+    return make(**fields, **given)
+
+
+def check_fields(make: Callable, fields: Mapping[str, Any], given: Collection[str] = ()) -> None:
+    """
+    Raises `ConfigurationError` if `from_fields` would; `given` are the names of the arguments that
+    are given besides the fields.
+    """
     title = make.__name__.removeprefix("make_")
     parameters = dict(inspect.signature(make).parameters)
     for name in given:
@@ -33,7 +42,6 @@ def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any)
             raise ConfigurationError(f"{title} needs the field {name}")
         if name in fields and not _fits(fields[name], hints[name], parameter.default):
             raise ConfigurationError(f"{name} of {title} cannot be {fields[name]!r:.80}")
-    return make(**fields, **given)
 
 
 def _fits(value: Any, hint: Any, default: Any) -> bool:

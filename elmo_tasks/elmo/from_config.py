@@ -8,14 +8,15 @@ from typing import Any
 from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.bilm.make_bilm import make_bilm
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.fetch import is_hub_name
 from elmo_tasks.common.file_names import KEPT_OPTIONS
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.common.from_fields import from_fields
+from elmo_tasks.common.from_fields import check_fields, from_fields
 from elmo_tasks.common.text import parse_json
 from elmo_tasks.elmo.locate import KNOWN_BILMS, locate_bilm, locate_weights
 from elmo_tasks.elmo.store import LayerStore
+from elmo_tasks.kernels.frozen_product import DTYPES
 
 
 def bilm_from_config(
@@ -51,6 +52,25 @@ def bilm_from_config(
     if fields.get("pretrained_file") is None and serialization_dir is not None:
         store = None
     return from_fields(make_bilm, fields, store=store)
+
+
+def check_bilm(bilm: Any) -> None:
+    """
+    Raises `ConfigurationError` if the field `bilm` of a config is none of those that
+    `bilm_from_config` takes, or an argument in it has another name or type. Nothing is opened.
+    """
+    fields = _fields_of(bilm)
+    file, store = fields.get("pretrained_file"), fields.pop("store", None)
+    if not isinstance(file, str | os.PathLike | None):
+        raise ConfigurationError(f"pretrained_file of bilm must be a path, not {file!r:.80}")
+    if file is not None:
+        # They are found with the weights.
+        fields.setdefault("options", {})
+    check_fields(make_bilm, fields, given=("store",))
+    if "dtype" in fields:
+        check_choice("dtype of bilm", fields["dtype"], DTYPES)
+    if isinstance(store, Mapping):
+        check_fields(LayerStore, store)
 
 
 def with_options(config: Any) -> Any:

@@ -16,7 +16,7 @@ from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.tensors import read_tensors
 from elmo_tasks.common.unpacking import unpacked
-from elmo_tasks.elmo.from_config import bilm_from_config
+from elmo_tasks.elmo.from_config import bilm_from_config, check_bilm
 from elmo_tasks.kernels.frozen_product import DTYPES, used_dtype
 from elmo_tasks.language_model.prediction import Prediction, predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
@@ -92,6 +92,14 @@ class ElmoLanguageModel(Model):
         self._unknown_tokens = UnknownTokens(vocab)
         if pretrained_file is not None:
             self._load_archive(pretrained_file)
+
+    @staticmethod
+    def check_fields(fields: Mapping[str, Any]) -> None:
+        """Raises `ConfigurationError` if no language model can be made from a config's fields."""
+        if fields.get("bilm") is not None:
+            check_bilm(fields["bilm"])
+        if fields.get("dtype") is not None:
+            check_choice("dtype", fields["dtype"], DTYPES)
 
     def forward(  # type: ignore[override]
         self, tokens: TextFieldTensors, backward_tokens: TextFieldTensors = None

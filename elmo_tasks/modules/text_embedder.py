@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import torch
@@ -10,9 +10,9 @@ from allennlp.nn.util import get_text_field_mask
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.from_fields import from_fields
+from elmo_tasks.common.from_fields import check_fields, from_fields
 from elmo_tasks.common.tensors import distinct_rows
-from elmo_tasks.elmo.from_config import bilm_from_config
+from elmo_tasks.elmo.from_config import bilm_from_config, check_bilm
 from elmo_tasks.elmo.mix import ElmoMix
 
 # The name of the indexer of char ids in a reader's `token_indexers`.
@@ -63,14 +63,18 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         serialization_dir: str = None,
     ) -> None:
         super().__init__()
-        if (bilm is None) != (input_mix is None and output_mix is None):
-            raise ConfigurationError(
-                "give bilm together with input_mix, output_mix or both; or give none of the three"
-            )
+        _check_mixed(bilm, input_mix, output_mix)
         self.words = words
         self.bilm = None if bilm is None else bilm_from_config(bilm, serialization_dir)
         self.input_mix = self._mix(input_mix)
         self.output_mix = self._mix(output_mix)
+
+    @staticmethod
+    def check_fields(fields: Mapping[str, Any]) -> None:
+        """Raises `ConfigurationError` if no text embedder can be made from a config's fields."""
+        bilm, *mixes = (fields.get(name) for name in ("bilm", "input_mix", "output_mix"))
+        _check_mixed(bilm, *mixes)
+        _check_bilm_and_mixes(bilm, mixes)
 
     def get_output_dim(self) -> int:
         """Returns the width of `EmbeddedText.x`."""
@@ -134,6 +138,21 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return mix.get_output_dim(self.bilm.get_output_dim())
 
 
+def _check_mixed(bilm: Any, input_mix: Any, output_mix: Any) -> None:
+    if (bilm is None) != (input_mix is None and output_mix is None):
+        raise ConfigurationError(
+            "give bilm together with input_mix, output_mix or both; or give none of the three"
+        )
+
+
+def _check_bilm_and_mixes(bilm: Any, mixes: Sequence[Mapping[str, Any] | None]) -> None:
+    if bilm is not None:
+        check_bilm(bilm)
+    for mix in mixes:
+        if mix is not None:
+            check_fields(ElmoMix, mix, given=("num_layers",))
+
+
 def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
     distinct, rows = distinct_rows(char_ids.flatten(1))
     # Equal texts have different layers if the biLM has dropout or carries its state.
@@ -143,7 +162,7 @@ def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
 
 
 def _char_ids(text: TextFieldTensors) -> torch.Tensor:
-    if ELMO_INDEXER not in text:
+    if "elmo_tokens" not in text.get(ELMO_INDEXER, {}):
         raise ConfigurationError(
             f"the reader's token_indexers need an indexer named {ELMO_INDEXER!r} of type "
             "elmo_char_ids"
@@ -176,6 +195,11 @@ class ElmoBiLmEmbedder(TokenEmbedder):
         super().__init__()
         self.bilm = bilm_from_config(bilm, serialization_dir)
         self.mix = from_fields(ElmoMix, mix or {}, num_layers=self.bilm.num_layers)
+
+    @staticmethod
+    def check_fields(fields: Mapping[str, Any]) -> None:
+        """Raises `ConfigurationError` if no embedder can be made from a config's fields."""
+        _check_bilm_and_mixes(fields.get("bilm"), [fields.get("mix")])
 
     def get_output_dim(self) -> int:
         return self.mix.get_output_dim(self.bilm.get_output_dim())

@@ -17,22 +17,28 @@ from typing import Any, Union, get_args, get_origin
 from allennlp.commands.train import TrainModel
 from allennlp.common import FromParams, Lazy, Registrable
 from allennlp.common.from_params import infer_params
-from allennlp.data import DataLoader, Vocabulary
+from allennlp.data import DataLoader, DatasetReader, Vocabulary
+from allennlp.training import Trainer
 
+from elmo_tasks.commands.in_allennlp.argument_rules import (
+    check_indexers,
+    check_number,
+    is_complete,
+    is_given,
+)
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import did_you_mean, nearest_or_all
 
-# Arguments that `allennlp train` itself gives to the training run, so that no config needs them.
-_GIVEN = {"serialization_dir", "local_rank", "batch_weight_key"}
-
 # Numbers of the trainer that AllenNLP takes but cannot train with, and their least values.
-_AT_LEAST_1 = ("num_epochs", "num_gradient_accumulation_steps")
+_AT_LEAST_1 = ("num_epochs", "num_gradient_accumulation_steps", "patience")
 _ABOVE_0 = ("grad_norm", "grad_clipping")
 
 # The errors that a class raises for arguments that do not fit; and the classes that read data while
 # they are made, so that such an error may be a bug of a reader.
 _OF_ARGUMENTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
 _OF_DATA = (DataLoader, TrainModel, Vocabulary)
+
+_VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 _SIMPLE: dict[Any, tuple[str, set[type]]] = {
     int: ("a whole number", {int, bool}),
@@ -55,16 +61,19 @@ def check_arguments(config: Mapping[str, Any]) -> None:
     for name, parameter in arguments.items():
         if name in config:
             _check_argument(parameter, config[name], name)
-        elif parameter.default is Parameter.empty and name not in _GIVEN:
+        elif parameter.default is Parameter.empty and not is_given(name, TrainModel):
             raise ConfigurationError(f"the config has no {name}, which a training run needs")
+    # A path may be a list or an object of paths, for a reader that takes such a value.
+    wrong = (int, float, list, dict) if _reads_one_file(config["dataset_reader"]) else (int, float)
     for name in ("train_data_path", "validation_data_path", "test_data_path"):
-        # A path may be a list or an object of paths, for a reader that takes such a value.
-        if isinstance(config.get(name), int | float) or config.get(name) in ([], {}):
+        if isinstance(config.get(name), wrong) or config.get(name) in ([], {}):
             raise _refused(name, config[name], "the path of a file")
     if config["train_data_path"] is None:
         raise _refused("train_data_path", None, "the path of a file")
     if isinstance(config["trainer"], dict):
         _check_trainer(config["trainer"])
+    if isinstance(config["model"], dict):
+        check_indexers(config["dataset_reader"], config["model"])
 
 
 def as_object(kind: Any, value: Any, path: str) -> dict[str, Any]:
@@ -103,7 +112,7 @@ def _check_trainer(trainer: Mapping[str, Any]) -> None:
     if type(trainer.get("cuda_device", -1)) not in (int, type(None)):
         raise _refused("trainer.cuda_device", trainer["cuda_device"], "a whole number")
     for name in _AT_LEAST_1:
-        if trainer.get(name, 1) < 1:
+        if trainer.get(name) is not None and trainer[name] < 1:
             raise ConfigurationError(f"trainer.{name} must be 1 or more, not {trainer[name]}")
     for name in _ABOVE_0:
         # `false` is AllenNLP's default.
@@ -114,9 +123,9 @@ def _check_trainer(trainer: Mapping[str, Any]) -> None:
             )
 
 
-def _check_argument(parameter: Parameter, value: Any, path: str) -> None:
+def _check_argument(parameter: Parameter, value: Any, path: str, is_whole: bool = True) -> None:
     if value is not None:
-        _check(parameter.annotation, value, path)
+        _check(parameter.annotation, value, path, is_whole)
         return
     # AllenNLP passes `null` on, whatever the annotation says. For a flag, `null` stands for false.
     expected = "" if parameter.annotation is bool else _expected(parameter.annotation)
@@ -124,13 +133,16 @@ def _check_argument(parameter: Parameter, value: Any, path: str) -> None:
         raise _refused(path, value, expected)
 
 
-def _check(kind: Any, value: Any, path: str) -> None:
-    """Raises `ConfigurationError` unless AllenNLP can make an object of a kind from a value."""
+def _check(kind: Any, value: Any, path: str, is_whole: bool = True) -> None:
+    """
+    Raises `ConfigurationError` unless AllenNLP can make an object of a kind from a value. With
+    `is_whole`, it knows what is given to the object besides the config.
+    """
     origin, args = get_origin(kind), get_args(kind)
     if origin is Lazy:
-        _check(args[0], value, path)
+        _check(args[0], value, path, is_whole and is_complete(args[0]))
     elif origin in (Union, UnionType):
-        _check_any([each for each in args if each is not type(None)], value, path)
+        _check_any([each for each in args if each is not type(None)], value, path, is_whole)
     elif kind in _SIMPLE:
         if type(value) not in _SIMPLE[kind][1]:
             raise _refused(path, value, _SIMPLE[kind][0])
@@ -138,36 +150,45 @@ def _check(kind: Any, value: Any, path: str) -> None:
         if not isinstance(value, str | dict):
             raise _refused(path, value, "an object")
         if not isinstance(value, dict) or "_pretrained" not in value:
-            _check_object(kind, {"type": value} if isinstance(value, str) else value, path)
+            fields = {"type": value} if isinstance(value, str) else value
+            _check_object(kind, fields, path, is_whole)
     elif _is(origin, Mapping):
         if not isinstance(value, dict):
             raise _refused(path, value, "an object")
         for key, child in value.items():
-            if child is not None:
-                _check(args[-1] if args else Any, child, f"{path}.{key}")
+            _check_child(args[-1] if args else Any, child, f"{path}.{key}", is_whole)
     elif _is(origin, Iterable):
         # AllenNLP would take the letters of a string and the keys of an object.
         if not isinstance(value, list):
             raise _refused(path, value, "a list")
         kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
         for index, (each, child) in enumerate(zip(kinds, value)):
-            if child is not None:
-                _check(each, child, f"{path}.{index}")
+            _check_child(each, child, f"{path}.{index}", is_whole)
 
 
-def _check_any(kinds: list[Any], value: Any, path: str) -> None:
+def _check_child(kind: Any, value: Any, path: str, is_whole: bool) -> None:
+    if value is not None:
+        _check(kind, value, path, is_whole)
+    elif expected := _expected(kind):
+        raise _refused(path, value, expected)
+
+
+def _check_any(kinds: list[Any], value: Any, path: str, is_whole: bool) -> None:
     errors = []
     for kind in kinds:
         try:
-            return _check(kind, value, path)
+            return _check(kind, value, path, is_whole)
         except ConfigurationError as error:
             errors.append((kind, error))
-    within = [error for kind, error in errors if _is_object(kind) and isinstance(value, dict)]
+    within = [(kind, each) for kind, each in errors if _is_object(kind) and isinstance(value, dict)]
+    if within:
+        # The kind that has most of the arguments is meant.
+        raise max(within, key=lambda each: len(_arguments(each[0]).keys() & value.keys()))[1]
     expected = " or ".join(dict.fromkeys(_expected(kind) or str(kind) for kind in kinds))
-    raise within[0] if within else _refused(path, value, expected)
+    raise _refused(path, value, expected)
 
 
-def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
+def _check_object(kind: Any, fields: dict[str, Any], path: str, is_whole: bool) -> None:
     target, method, is_choice = kind, None, kind in Registrable._registry
     if is_choice:
         name = fields.get("type", kind.default_implementation)
@@ -181,16 +202,36 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
         target, method = kind.resolve_class_name(name)
     if getattr(target, "from_params", None) is None or _reads_itself(target):
         return
-    arguments = infer_params(target, getattr(target, method or "__init__"))
+    arguments = _arguments(target, method)
     for name, value in fields.items():
         if name in arguments:
-            _check_argument(arguments[name], value, f"{path}.{name}")
+            _check_argument(arguments[name], value, f"{path}.{name}", is_whole)
+            if _is_known(target):
+                check_number(name, value, f"{path}.{name}")
         elif not (is_choice and name == "type") and _is_wrong(name, target, arguments):
             known = [each for each in arguments if each not in ("self", "kwargs")]
             raise ConfigurationError(
                 f"{path}: the {target.__name__} has no argument {name!r}"
-                f"{nearest_or_all(name, known)}"
+                f"{nearest_or_all(name, [*known, 'type'] if is_choice else known)}"
             )
+    for name, parameter in arguments.items() if is_whole else ():
+        is_needed = parameter.default is Parameter.empty and parameter.kind not in _VARIABLE
+        if is_needed and name not in ("self", *fields) and not is_given(name, target):
+            expected = _expected(parameter.annotation)
+            raise ConfigurationError(
+                f"{path}: the {target.__name__} needs the argument {name!r}"
+                f"{expected and ', '}{expected}"
+            )
+    # A class may know more of its fields than their kinds.
+    if check := getattr(target, "check_fields", None):
+        try:
+            check(fields)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{path}: {error}") from error
+
+
+def _arguments(target: Any, method: str | None = None) -> Mapping[str, Parameter]:
+    return infer_params(target, getattr(target, method or "__init__"))
 
 
 def _is_wrong(name: str, target: Any, arguments: Mapping[str, Parameter]) -> bool:
@@ -201,8 +242,21 @@ def _is_wrong(name: str, target: Any, arguments: Mapping[str, Parameter]) -> boo
     """
     if not any(each.kind is Parameter.VAR_KEYWORD for each in arguments.values()):
         return True
-    is_known = target.__module__.startswith(("allennlp.", "elmo_tasks."))
-    return is_known and did_you_mean(name, arguments) != ""
+    # A trainer leaves others out without a word.
+    is_lost = issubclass(target, Trainer) or did_you_mean(name, [*arguments, "type"]) != ""
+    return _is_known(target) and is_lost
+
+
+def _is_known(target: Any) -> bool:
+    return str(target.__module__).startswith(("allennlp.", "elmo_tasks."))
+
+
+def _reads_one_file(reader: Any) -> bool:
+    """Returns whether a reader is one of AllenNLP or this package, which take one path."""
+    name = reader.get("type") if isinstance(reader, dict) else reader
+    if not isinstance(name, str) or isinstance(reader, dict) and "reader" in reader:
+        return False
+    return _is_known(DatasetReader.resolve_class_name(name)[0])
 
 
 def _reads_itself(target: Any) -> bool:

@@ -129,7 +129,7 @@ def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[
     existed = folder.exists()
     try:
         yield
-    except Exception:
+    except Exception as error:
         if is_new and nodes == 1 and not any(folder.glob("*state_*.th")):
             # If somebody has put another file there, all files stay.
             with suppress(ConfigurationError):
@@ -137,6 +137,11 @@ def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[
                 remove_training(folder)
                 if not existed and folder.exists():
                     folder.rmdir()
+        if "does not support sparse gradients" in str(error):
+            raise ConfigurationError(
+                f"trainer.optimizer: {error}; a language model has sparse gradients: adagrad takes "
+                "them"
+            ) from error
         raise
 
 
