@@ -4,7 +4,8 @@ there from an empty folder, as somebody who has no copy of this repository. Prin
 
     python scripts/try_install.py                           # this Python, default sizes
     python scripts/try_install.py --python 3.11 3.13 --sizes core
-    python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
+    python scripts/try_install.py --borrow torch torchvision  # without their gigabytes
+    python scripts/try_install.py --borrow torch torchvision --jobs 2     # as CI: two at once
     python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
     python scripts/try_install.py --lowest --sizes core     # the lowest versions of setup.py
 
@@ -27,6 +28,8 @@ import sysconfig
 import tempfile
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -49,17 +52,22 @@ def main() -> None:
         all_passed = True
         print("| Python | size | seconds to install | MB | seconds of checks | passed |")
         print("| --- | --- | --- | --- | --- | --- |", flush=True)
-        for python in args.python:
-            for size in args.sizes:
-                place = Path(folder, f"{Path(python).name}-{size}")
-                cells, checks = try_one(python, size, wheel, place, args)
+
+        def try_size(each: tuple[str, str]) -> tuple[list[str], list[dict]]:
+            place = Path(folder, f"{Path(each[0]).name}-{each[1]}")
+            try:
+                return try_one(*each, wheel, place, args)
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+
+        with ThreadPoolExecutor(args.jobs) as pool:
+            for cells, checks in pool.map(try_size, product(args.python, args.sizes)):
                 failed = [check["check"] for check in checks if check["error"] is not None]
                 all_passed = all_passed and not failed
                 passed = f"{len(checks) - len(failed)} of {len(checks)}"
                 seconds = f"{sum(check['seconds'] for check in checks):.0f}"
                 cells += [seconds, f"{passed} without {', '.join(failed)}" if failed else passed]
                 print(f"| {' | '.join(cells)} |", flush=True)
-                shutil.rmtree(place)
     sys.exit(not all_passed)
 
 
@@ -89,16 +97,17 @@ def parse_args() -> argparse.Namespace:
         "they must be of the same Python",
     )
     add("--dist", metavar="DIR", help="put the distributions here and keep them")
+    add("--jobs", type=int, default=1, help="environments to make at once (default: 1)")
     add("--lowest", action="store_true", help="install the lowest versions that setup.py names")
     return parser.parse_args()
 
 
-def build(folder: Path) -> str:
+def build(folder: Path, compiled: bool = True) -> str:
     """
     Puts both distributions of the repository into a folder: elmo-tasks as a source distribution and
     the wheels that are built from it, with compiled functions and without; elmo-tasks-models as a
     wheel. Returns the path of the wheel of elmo-tasks, with compiled functions if there is a
-    compiler.
+    compiler. If not `compiled`, the wheel with compiled functions is left out.
     """
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as copy:
@@ -112,8 +121,16 @@ def build(folder: Path) -> str:
         built = run([sys.executable, "-c", script, str(folder)], cwd=source)
         sdist = folder / built.splitlines()[-1]
         pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-        run([*pip, "-w", str(folder), str(sdist), str(source / "elmo_tasks" / "pretrained")])
-        run([*pip, "-w", str(folder), str(sdist)], env={**os.environ, "ELMO_TASKS_NATIVE": "0"})
+        if compiled:
+            run([*pip, "-w", str(folder), str(sdist)])
+        run(
+            [*pip, "-w", str(folder), str(sdist), str(source / "elmo_tasks" / "pretrained")],
+            env={**os.environ, "ELMO_TASKS_NATIVE": "0"},
+        )
+    for path in folder.glob("*.whl"):
+        with zipfile.ZipFile(path) as archive:
+            has_compiled = any(name.endswith(".so") for name in archive.namelist())
+        assert has_compiled == ("linux" in path.name), path.name
     # "none-any" comes before "none-linux_x86_64".
     return str(max(folder.glob("elmo_tasks-*.whl")))
 

@@ -66,17 +66,30 @@ OTHERS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 # Runs commands of AllenNLP in folders, each folder and each command in a fork. In a folder, the
-# plugins are imported first, as `allennlp` imports them.
+# plugins are imported first, as `allennlp` imports them: those that its home folder names.
 DRIVER = """
-import json, os, sys, traceback
+import gc, json, os, sys, traceback
+# What is imported stays, and a fork copies all that garbage is looked for in.
+gc.disable()
 import allennlp.__main__
+import torch
 from allennlp.commands import main
 from allennlp.common.plugins import import_plugins
+from allennlp.training.learning_rate_schedulers import LearningRateScheduler
 
 for folder, commands in json.load(sys.stdin).items():
     if not os.fork():
         os.chdir(folder)
+        os.environ["HOME"] = folder
+        torch.set_num_threads(3)
         import_plugins()
+        if os.path.exists(".allennlp"):
+            from elmo_tasks import ElmoEncoder
+            ElmoEncoder.from_pretrained("mini")
+        scheduler = LearningRateScheduler.by_name("reduce_on_plateau")
+        with open(".found", "w") as file:
+            print(scheduler.__module__.split(".")[0], torch.get_num_threads(), file=file)
+        torch.set_num_threads(1)
         break
     assert os.wait()[1] == 0
 else:
@@ -114,9 +127,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         (each / "data.tsv").write_text(TEXT)
         (each / "in.jsonl").write_text('{"text": "a fine film"}\n{"text": "dull"}\n')
         (each / "wrong.jsonl").write_text("a fine film\n")
-    (plugin / ".allennlp_plugins").write_text("elmo_tasks\n")
+    (plugin / ".allennlp").mkdir()
+    (plugin / ".allennlp" / "plugins").write_text("elmo_tasks\n")
     paths = [str(ROOT), str(PROJECT)]
-    environment = {"HOME": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {"PYTHONPATH": os.pathsep.join(paths)}
     # AllenNLP logs sets of names in the order of their hashes.
     environment["PYTHONHASHSEED"] = "0"
     commands = {str(plugin): COMMANDS, str(alone): {**COMMANDS, **OTHERS}}
@@ -169,12 +183,11 @@ def plain(value: Any) -> Any:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    skipped = {".allennlp_plugins"}
     return {
         str(path.relative_to(folder)): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        and path.name not in skipped
+        and not path.relative_to(folder).parts[0].startswith(".")
         and "tfevents" not in path.name
         and path.suffix != ".lock"
     }
@@ -193,6 +206,12 @@ def test_each_command_says_and_writes_what_it_does_without_the_plugin(
     # AllenNLP ignores a misspelt argument of the trainer, with the plugin as without it.
     failing = {"again", "wrong", "stopped", "no_name"}
     assert {name for name, status in statuses.items() if status != "0"} == failing
+
+
+def test_the_plugin_is_found_from_home_and_changes_no_threads(folders: tuple[Path, Path]) -> None:
+    found = [(folder / ".found").read_text().split() for folder in folders]
+
+    assert found == [["elmo_tasks", "3"], ["allennlp", "3"]]
 
 
 def test_the_final_metrics_of_a_training_are_printed_as_allennlp_prints_them(

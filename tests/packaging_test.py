@@ -16,17 +16,6 @@ from scripts.try_install import build
 ROOT = Path(__file__).parents[1]
 KERNELS = "elmo_tasks/kernels/kernels.cpp"
 
-IMPORT_PLUGINS = """
-import torch
-torch.set_num_threads(3)
-from allennlp.common.plugins import import_plugins
-from allennlp.training.learning_rate_schedulers import LearningRateScheduler
-import_plugins()
-from elmo_tasks import ElmoEncoder
-ElmoEncoder.from_pretrained("mini")
-print(LearningRateScheduler.by_name("reduce_on_plateau").__module__, torch.get_num_threads())
-"""
-
 
 def run(*command: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess:
     # A `make` that runs these tests must not hand on its variables.
@@ -41,30 +30,18 @@ def test_the_plugin_is_found_from_the_repository() -> None:
     assert "elmo_tasks" in discover_plugins()
 
 
-def test_the_installed_plugin_is_found_from_home_and_changes_no_threads(tmp_path: Path) -> None:
-    (tmp_path / "home/.allennlp").mkdir(parents=True)
-    (tmp_path / "home/.allennlp/plugins").write_text("elmo_tasks\n")
-    (tmp_path / "work").mkdir()
-
-    result = run(
-        sys.executable, "-c", IMPORT_PLUGINS, cwd=tmp_path / "work", HOME=str(tmp_path / "home")
-    )
-
-    assert result.stdout.splitlines()[-1] == "elmo_tasks.compat 3", result.stderr
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with both distributions as their wheels install them."""
     folder = tmp_path_factory.mktemp("wheels")
-    build(folder)
+    # scripts/try_install.py builds and uses the wheel with compiled functions, too.
+    build(folder, compiled=False)
     for path in folder.glob("*.whl"):
         assert __version__ in path.name
         with zipfile.ZipFile(path) as archive:
             is_models = path.name.startswith("elmo_tasks_models-")
             assert is_models or path.stat().st_size < 10_000_000
             for name in archive.namelist():
-                assert not name.endswith(".so") or "linux" in path.name
                 assert ("elmo_tasks_models" in name) == is_models
             archive.extractall(folder / "site")
     return folder / "site"
