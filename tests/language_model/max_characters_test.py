@@ -56,7 +56,7 @@ def test_a_training_and_its_evaluation_read_the_words_that_a_score_reads(
     bilm = bilm_of(max_characters, state="reset", requires_grad=True)
     model = ElmoLanguageModel(vocab, bilm, dropout=0.0)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for batch in 10 * list(loader):
+    for batch in 3 * list(loader):
         optimizer.zero_grad()
         model(**batch)["loss"].backward()
         optimizer.step()

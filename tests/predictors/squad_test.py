@@ -64,7 +64,7 @@ def long_text(seed: int, num_paragraphs: int) -> str:
     )
 
 
-MANUAL = long_text(1, 24)
+MANUAL = long_text(1, 10)
 ASKED = [f"Who {verb} {thing}?" for verb, thing in zip(VERBS, THINGS)]
 
 

@@ -372,7 +372,7 @@ def test_questions_about_one_long_passage(say: Any, tmp_path: Path) -> None:
     squad = task_model(tmp_path, "squad", "input")
     manual, questions = tmp_path / "manual.txt", tmp_path / "questions.txt"
     # Offsets count a line end as one character, as text that Python reads.
-    manual.write_bytes(b"\xef\xbb\xbf" + b"The owl sleeps all day.\r\n\r\n" * 150)
+    manual.write_bytes(b"\xef\xbb\xbf" + b"The owl sleeps all day.\r\n\r\n" * 80)
     text = manual.read_text(encoding="utf-8-sig")
     questions.write_text("Who sleeps?\n\nWhen?\n")
     options = ("--passage", manual, "--top-k", 2)
