@@ -184,13 +184,13 @@ def run(mutants: list[Mutant]) -> Iterator[dict[str, Any]]:
 
 def try_tests(copy: Path, mutant: Mutant, limit: float) -> tuple[str, float]:
     """
-    Runs the tests of the mutant's folder, that of the defaults, and for `kernels` those of LSTMs
+    Runs the tests of the mutant's folder, and for `kernels` those of LSTMs
     in a fork. Returns what failed, an empty string if nothing did, and the seconds of computing. A
     fork that computes for longer than `limit`, or lasts for twenty times as long, is killed, which
     counts as a failure.
     """
     stem, folder = Path(mutant.path).stem, copy / "tests"
-    tests = [*(folder / mutant.room).rglob("*_test.py"), *folder.glob("defaults_test.py")]
+    tests = [*(folder / mutant.room).rglob("*_test.py")]
     if mutant.room == "kernels":
         users = "bilm/projected_lstm modules/packed_encoder modules/alternating_lstm"
         tests += [folder / f"{name}_test.py" for name in users.split()]

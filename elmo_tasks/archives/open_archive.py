@@ -51,7 +51,7 @@ def open_archive(
     # Parameters
 
     name: As for `model_path`.
-    cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
+    cuda_device: The index of the GPU; -1 for the CPU.
     overrides: The user's changes to the config, which may name any class.
     """
     with working(f"opening {name}"):

@@ -52,8 +52,8 @@ def bidirectional_layers(
     start: The state that each row starts from: `h` and `c` of shapes (num_layers, 2, batch,
         projection_dim) and (num_layers, 2, batch, cell_dim).
     last: Receives the state after the last step of each row, in the same shapes.
-    at_once (default `False`): Whether the directions run on two threads; only without gradients.
-    boundaries (default `False`): Whether the output includes the boundaries of sentences.
+    at_once: Whether the directions run on two threads; only without gradients.
+    boundaries: Whether the output includes the boundaries of sentences.
 
     # Returns
 

@@ -49,7 +49,7 @@ class BiLm(torch.nn.Module):
 
     options: The content of an `options.json` in bilm-tf's format, or the `BiLmOptions` made of it.
     state: The state that the LSTMs start from: `reset`, `snapshot` or `carry` (see `state.py`).
-    dropout (default `0.0`): Dropout on the input of every LSTM layer.
+    dropout: Dropout on the input of every LSTM layer.
 
     # Raises
 
@@ -165,7 +165,7 @@ class BiLm(torch.nn.Module):
         char_ids (`torch.LongTensor`): Shape (batch, length, 50), as AllenNLP's indexer
             `elmo_characters` gives them, with zeros at padding; or with other numbers of characters
             (see `fitted`).
-        boundaries (default `False`): Whether the layers include the boundaries of each sentence;
+        boundaries: Whether the layers include the boundaries of each sentence;
             the length is then greater by 2.
         """
         char_ids = self.fitted(char_ids)

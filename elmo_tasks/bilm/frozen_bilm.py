@@ -65,11 +65,11 @@ class FrozenBiLm(BiLm):
     # Parameters
 
     options, state: As for `BiLm`.
-    dtype (default `'float32'`): The dtype of the matrix products: `float32`; `bfloat16`, which is
+    dtype: The dtype of the matrix products: `float32`; `bfloat16`, which is
         faster on a device that has units for it, and slower than `float32` elsewhere; or `auto`,
         which takes the faster of the two on the device of the weights. Weights, sums and layers
         stay in float32.
-    cached_tokens (default `50_000`): The number of tokens whose x^LM is remembered on a CPU; 0 for
+    cached_tokens: The number of tokens whose x^LM is remembered on a CPU; 0 for
         none.
     store: Remembers the layers of every sentence that the biLM has read. The biLM must not carry
         its state, so that a sentence has the same layers every time.

@@ -31,7 +31,7 @@ def make_bilm(
         and takes the weights from the archive.
     state: As for `BiLm`. By default the state that the options name. If they name no state, it is
         `reset` with `requires_grad`, and `snapshot` without.
-    requires_grad (default `False`): Whether the biLM is trained too.
+    requires_grad: Whether the biLM is trained too.
     dropout: As for `BiLm`; only with `requires_grad`.
     dtype, cached_tokens, store: As for `FrozenBiLm`. With `requires_grad`, there is no store, the
         only dtype is `float32`, and `auto` means `float32`.

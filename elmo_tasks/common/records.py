@@ -134,7 +134,7 @@ def read_records(
     kind: The kind of the file, by default as `kind_of` tells it; or `rows` for a file that is known
         to have rows: JSON, fastText's lines, or otherwise a table.
     columns: The names of the columns of a file in columns (see `sentence_columns`).
-    header (default `True`): Whether the first row of a table has the names of its columns.
+    header: Whether the first row of a table has the names of its columns.
         Otherwise they are named `1`, `2`, ....
     """
     with opened(path) as raw:

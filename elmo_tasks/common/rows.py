@@ -65,7 +65,7 @@ def complete_rows(
 
     left_out: Counts the rows that are left out. By default, the log says at the end which they
         were.
-    are_gold (default `True`): Whether the rows are learnt or scored. If so, rows that a user of
+    are_gold: Whether the rows are learnt or scored. If so, rows that a user of
         Prodigy ignored are left out too, and so are rejected rows, unless `answer` is one of the
         columns.
 

@@ -13,9 +13,9 @@ class Notation(NamedTuple):
 
     # Parameters
 
-    sign (default `'-'`): What stands between prefix and type.
-    is_behind (default `False`): Whether the prefix is behind the type, as in `PER-B`.
-    is_small (default `False`): Whether the prefix is a small letter.
+    sign: What stands between prefix and type.
+    is_behind: Whether the prefix is behind the type, as in `PER-B`.
+    is_small: Whether the prefix is a small letter.
     """
 
     sign: str = "-"

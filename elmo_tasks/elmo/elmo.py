@@ -23,8 +23,8 @@ class Elmo(torch.nn.Module):
     # Parameters
 
     bilm: The biLM. It is frozen, unless it was made with `requires_grad=True`.
-    num_mixes (default `1`): The number of mixes.
-    keep_sentence_boundaries (default `False`): Whether the two boundaries of each sentence have
+    num_mixes: The number of mixes.
+    keep_sentence_boundaries: Whether the two boundaries of each sentence have
         vectors too, as in AllenNLP's `Elmo`. A store of the biLM is then not used.
     mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`. Raises
         `ConfigurationError` if `ElmoMix` refuses an argument.
@@ -50,7 +50,7 @@ class Elmo(torch.nn.Module):
 
         name: The name of a biLM, a folder with its files, a hub repository (see `locate_bilm`), or
             a pair: the paths or addresses of options and weights in bilm-tf's format.
-        requires_grad (default `False`): Whether the biLM is trained too.
+        requires_grad: Whether the biLM is trained too.
         num_mixes, mix: As for the constructor. `mix` may also have `keep_sentence_boundaries`.
 
         # Raises

@@ -58,9 +58,9 @@ class ElmoEncoder:
     tokenizer: Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()`
         has spaCy's rules. Tokens of white space alone are left out. By default strings must be
         tokenized text, and are cut at white space.
-    batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
+    batch_tokens: The maximum number of tokens per batch, padding included. A batch
         of at most 16 long sentences may have eight times as many.
-    as_numpy (default `False`): Whether outputs are NumPy arrays. By default they are tensors.
+    as_numpy: Whether outputs are NumPy arrays. By default they are tensors.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class ElmoEncoder:
 
         name, store, device, dtype: As for `open_elmo`.
         place: `input` or `output`: the place of the mix, if a model has several mixes.
-        layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there
+        layers: `all` for the trained mix, or for the mean of all layers if there
             is no trained mix; `concat` for all layers side by side; `last`; or the index of one
             layer, 0 for the token layer.
         settings: Arguments of the constructor.

@@ -24,15 +24,15 @@ class ElmoMix(torch.nn.Module):
     # Parameters
 
     num_layers: The number of layers that the biLM returns, the token layer included.
-    layers (default `'all'`): `all`; `concat` for all layers side by side, not summed; `last`; or
+    layers: `all`; `concat` for all layers side by side, not summed; `last`; or
         the index of one layer, 0 for the token layer. Only `all` uses w. A single layer is the
         paper's "last only" (supplement A.2).
-    trainable (default `True`): Whether w and gamma are trained.
+    trainable: Whether w and gamma are trained.
     layer_norm: Normalizes each layer to mean 0 and variance 1 before it is weighted. `batch`
         normalizes over all features and tokens of the batch, as bilm-tf does. `sentence` normalizes
         over the features and tokens of each sentence, so that its vectors do not depend on its
         batch. By default layers are not normalized.
-    dropout (default `0.5`): Dropout on the elements of ELMo_k.
+    dropout: Dropout on the elements of ELMo_k.
     """
 
     def __init__(

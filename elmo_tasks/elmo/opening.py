@@ -62,7 +62,7 @@ def open_elmo(
         - the paths or addresses of two files in bilm-tf's format, options and weights;
         - a trained model with one biLM (see `model_path`).
     store: Remembers layers, which are then rounded to the `dtype` of the store.
-    device (default `'cpu'`): The device that the biLM runs on.
+    device: The device that the biLM runs on.
     dtype: The dtype of the matrix products (see `FrozenBiLm`); by default the setting of the model,
         or `float32` for a biLM.
 

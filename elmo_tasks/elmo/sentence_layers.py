@@ -28,7 +28,7 @@ class SentenceLayers:
 
     bilm: The biLM, on any device. If it trains or carries state between batches, a frozen copy is
         used.
-    batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
+    batch_tokens: The maximum number of tokens per batch, padding included. A batch
         of at most 16 long sentences may have eight times as many.
     """
 

@@ -46,9 +46,9 @@ def embed(
 
     # Parameters
 
-    embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
+    embedding: `all` layers, the `top` layer, the `average` of all layers, or the
         encoder's `mix`.
-    engine (default `map`): Computes the parts, in one process or several.
+    engine: Computes the parts, in one process or several.
     force: Whether parts of an earlier run with other settings or text are replaced.
 
     # Raises

@@ -30,7 +30,7 @@ class CorpusLoader(DataLoader):
 
     reader: The reader of the sentences.
     data_path: A path, an address or a glob pattern.
-    shuffle (default `True`): Whether each epoch has its own random order. `False` is for all texts
+    shuffle: Whether each epoch has its own random order. `False` is for all texts
         but the training text.
 
     # Raises

@@ -22,7 +22,7 @@ class SentenceLoader(CorpusLoader):
 
     # Parameters
 
-    batch_tokens (default `2048`): The most tokens in a process's batch. One boundary of each
+    batch_tokens: The most tokens in a process's batch. One boundary of each
         sentence counts as a token. A longer sentence is a batch of its own.
     """
 
@@ -92,8 +92,8 @@ class WindowLoader(CorpusLoader):
 
     # Parameters
 
-    rows (default `128`): Number of rows in a batch of a process.
-    length (default `20`): Number of tokens in a window.
+    rows: Number of rows in a batch of a process.
+    length: Number of tokens in a window.
     """
 
     def __init__(

@@ -44,10 +44,10 @@ class ElmoLanguageModel(Model):
     bilm: The biLM to train, or its arguments, with `requires_grad: true`. Options without
         `char_cnn` make a biLM that reads the words of the vocabulary in place of characters.
     num_samples: Number of words drawn for the softmax of a batch. By default the softmax is full.
-    dropout (default `0.1`): Dropout on the inputs of the softmax.
+    dropout: Dropout on the inputs of the softmax.
     dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto` (see
         `used_dtype`). Weights, cell states and sums are always float32.
-    num_softmax_batches (default `0`): Number of batches at the start in which only the softmax is
+    num_softmax_batches: Number of batches at the start in which only the softmax is
         trained. This helps a biLM from `options.json` and `weights.hdf5`, which have no softmax.
     pretrained_file: The `model.tar.gz` of another training run, from which this training goes on.
         Widths and vocabulary must be the same. The new archive does not need this file.

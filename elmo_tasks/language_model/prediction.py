@@ -42,7 +42,7 @@ def predict(
         `backward_char_ids`, windows of a running text, for the forward direction alone.
     backward_char_ids (`torch.LongTensor`): Windows for the backward direction, of a text in which
         each sentence is reversed. Each row has as many tokens as in `char_ids`.
-    train (default `True`): Whether gradients reach the biLM.
+    train: Whether gradients reach the biLM.
     start: The state that each row starts from. By default the biLM's own state is used and updated.
 
     # Returns

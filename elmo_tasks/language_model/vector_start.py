@@ -160,11 +160,11 @@ class VectorStart(TrainerCallback):
 
     pretrained_file: A file with a word and its numbers on each line, the most frequent words first,
         like GloVe's (see `read_vectors`). Its first 200,000 words are read.
-    num_batches (default `3000`): Number of batches of 512 words that the character CNN learns from
+    num_batches: Number of batches of 512 words that the character CNN learns from
         at the start. With 0, for a biLM that is trained already, CNN and softmax begin as they are.
-    weight (default `1.0`): The weight of the vectors' mean squared error in the loss of each later
+    weight: The weight of the vectors' mean squared error in the loss of each later
         batch; an output of zeros has an error of 1. With 0, the CNN learns only at the start.
-    num_words (default `256`): The number of words that are drawn for each later batch.
+    num_words: The number of words that are drawn for each later batch.
     """
 
     def __init__(

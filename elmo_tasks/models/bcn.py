@@ -32,10 +32,10 @@ class Bcn(Classifier):
     integrator: Reads [X; X - C; X * C], where C is the output of the attention for each token.
     classifier (`FeedForward` or `Maxout`): Computes the logits of the classes from the four pooled
         vectors.
-    output_place (default `'encoder'`): The layer whose output ELMo joins: `encoder`, before the
+    output_place: The layer whose output ELMo joins: `encoder`, before the
         attention, or `integrator`, as in allennlp-models. It has no effect without ELMo at the
         output place.
-    dropout (default `0.2`): Applied to the inputs of `feedforward` and `classifier`.
+    dropout: Applied to the inputs of `feedforward` and `classifier`.
     """
 
     default_predictor = "elmo_sst"

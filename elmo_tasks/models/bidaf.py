@@ -52,9 +52,9 @@ class Bidaf(Model):
     residual_encoder: Reads the passage between attention to the question and self-attention.
     start_encoder: Reads the passage after the self-attention. The start is scored from its output.
     end_encoder: Reads the passage and the output of `start_encoder`. Its output scores the end.
-    dropout (default `0.2`): Applied to the inputs and outputs of `encoder` and `residual_encoder`,
+    dropout: Applied to the inputs and outputs of `encoder` and `residual_encoder`,
         and to the passage that the other two encoders read. All tokens of a text share one mask.
-    max_answer_tokens (default `17`): The number of tokens in the longest answer to predict. Longer
+    max_answer_tokens: The number of tokens in the longest answer to predict. Longer
         answers are still used in training.
     """
 
@@ -253,7 +253,7 @@ def best_spans(
     windows: Shape (batch, length): for each token the number of its window, from 1 on, and 0 at
         padding and at tokens that are not read; or a mask, if a passage is one window.
     max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
-    num_best (default `1`): The number of spans to return for each passage; fewer if the padded
+    num_best: The number of spans to return for each passage; fewer if the padded
         length allows no more.
 
     # Returns

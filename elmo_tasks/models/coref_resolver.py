@@ -46,16 +46,16 @@ class CorefResolver(Model):
     encoder: The biLSTM. ELMo joins its output at the output place.
     mention_feedforward: Reads a span: [h_first; h_last; width; head].
     antecedent_feedforward: Reads a pair of spans: both of them, their product, and three features.
-    feature_dim (default `20`): Width of the embeddings of widths, speakers, genres and distances.
-    max_span_width (default `10`): The number of words in the longest mention.
-    spans_per_word (default `0.4`): How many spans are kept as mentions, per word of the document.
-    max_antecedents (default `250`): How many of the mentions just before a mention can be its
+    feature_dim: Width of the embeddings of widths, speakers, genres and distances.
+    max_span_width: The number of words in the longest mention.
+    spans_per_word: How many spans are kept as mentions, per word of the document.
+    max_antecedents: How many of the mentions just before a mention can be its
         antecedent.
-    max_training_sentences (default `50`): In training, the model reads only this many consecutive
+    max_training_sentences: In training, the model reads only this many consecutive
         sentences of a longer document, chosen at random.
-    lexical_dropout (default `0.5`): Applied to the embeddings of words and characters, but not to
+    lexical_dropout: Applied to the embeddings of words and characters, but not to
         ELMo.
-    dropout (default `0.2`): Applied to the output of the encoder and to the embeddings of the
+    dropout: Applied to the output of the encoder and to the embeddings of the
         features.
     """
 

@@ -30,7 +30,7 @@ class CrfTagger(Tagger):
 
     encoders: At least one encoder; each reads the output of the encoder before it. The paper has
         two biLSTMs. ELMo joins the output of the last one at the output place.
-    dropout (default `0.5`): Applied to the input of each encoder, as in the paper, and to the
+    dropout: Applied to the input of each encoder, as in the paper, and to the
         vectors from which tags are scored, as in allennlp-models. A sentence's tokens share a mask.
     """
 

@@ -32,9 +32,9 @@ class Esim(Classifier):
         attention for each token.
     composer: The second biLSTM.
     classifier: Computes the logits of the classes from the mean and the maximum of each text.
-    dropout (default `0.5`): Applied to the inputs of `encoder` and `composer`, where all tokens of
+    dropout: Applied to the inputs of `encoder` and `composer`, where all tokens of
         a text share one mask, and to each element of the input of `classifier`.
-    attention_dropout (default `0.0`): Applied to each element of the enhancement. The paper has 0.5
+    attention_dropout: Applied to each element of the enhancement. The paper has 0.5
         "following attention" in its ELMo models, and does not say where exactly.
     """
 

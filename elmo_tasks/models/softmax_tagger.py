@@ -23,7 +23,7 @@ class SoftmaxTagger(Tagger):
     # Parameters
 
     encoder: Reads a sentence. ELMo joins its output at the output place.
-    dropout (default `0.5`): Applied to the input of the encoder and to the vectors from which tags
+    dropout: Applied to the input of the encoder and to the vectors from which tags
         are scored. All tokens of a sentence share one mask.
     """
 

@@ -30,7 +30,7 @@ class SrlTagger(Tagger):
 
     encoder: The interleaved LSTMs, which read [x_k; p_k], where p_k is the embedding of the
         predicate's mark. ELMo joins their output at the output place.
-    predicate_dim (default `100`): Width of p_k.
+    predicate_dim: Width of p_k.
     """
 
     default_predictor = "elmo_srl"

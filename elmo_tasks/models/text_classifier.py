@@ -39,7 +39,7 @@ class TextClassifier(Classifier):
 
     encoder: Reads a sentence. ELMo joins its output at the output place.
     feedforward: Applied to the vector of a text, or of two texts, before the labels are scored.
-    dropout (default `0.5`): Applied to the inputs of `encoder` and `feedforward`.
+    dropout: Applied to the inputs of `encoder` and `feedforward`.
     """
 
     default_predictor = "elmo_classify"

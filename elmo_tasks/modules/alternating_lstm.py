@@ -24,7 +24,7 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     # Parameters
 
     hidden_size: Width of each of the `num_layers` layers. The first reads forwards.
-    recurrent_dropout_probability (default `0.0`): Dropout on the recurrent state, with one mask for
+    recurrent_dropout_probability: Dropout on the recurrent state, with one mask for
         all steps of a text (Gal and Ghahramani 2016).
     """
 

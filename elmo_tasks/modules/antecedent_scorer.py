@@ -68,7 +68,7 @@ class AntecedentScorer(torch.nn.Module):
     span_dim: Width of g.
     feature_dim: Width of each feature's embedding.
     max_antecedents: How many of the mentions just before a mention can be its antecedent.
-    dropout (default `0.0`): Applied to the embeddings of the features, with one mask for all pairs
+    dropout: Applied to the embeddings of the features, with one mask for all pairs
         that have the same features.
     """
 

@@ -26,10 +26,10 @@ class CharacterCnn(TokenEmbedder):
     embedding_dim: Width of a character's vector.
     num_filters: Width of a token's vector.
     width: The number of characters in a window.
-    max_characters (default `14`): The number of characters that are read of a token, at least
+    max_characters: The number of characters that are read of a token, at least
         `width`.
-    dropout (default `0.2`): Applied to each element of the characters' vectors.
-    vocab_namespace (default `'token_characters'`)
+    dropout: Applied to each element of the characters' vectors.
+    vocab_namespace
     """
 
     def __init__(

@@ -62,7 +62,7 @@ class SpanRepresentation(torch.nn.Module):
     x_dim, h_dim: Widths of a word's vector and of the output of the encoder.
     max_width: The number of words in the longest span.
     width_dim: Width of the embedding of a span's number of words.
-    dropout (default `0.0`): Applied to that embedding.
+    dropout: Applied to that embedding.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class WordVectors(TokenEmbedder):
     embedding_dim: Width of the vectors.
     pretrained_file: A file with a word and its numbers on each line, like GloVe's (see
         `read_vectors`). A model from an archive needs no file.
-    vocab_namespace (default `'tokens'`)
+    vocab_namespace
     """
 
     def __init__(

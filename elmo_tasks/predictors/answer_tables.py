@@ -118,7 +118,7 @@ class AnswerTable:
     # Parameters
 
     names: The columns of the answers; further columns are added behind.
-    delimiter (default `','`): The delimiter of a table of text.
+    delimiter: The delimiter of a table of text.
     """
 
     def __init__(self, names: Iterable[str] = (), delimiter: str = ",") -> None:

@@ -55,7 +55,7 @@ class LoadedModel:
 
         inputs: A text, if an input of the model is one text; an input in JSON, such as
             `{"premise": "...", "hypothesis": "..."}`; or several of these.
-        batch_size (default `32`): The number of inputs that are answered at a time.
+        batch_size: The number of inputs that are answered at a time.
         texts: One input in place of `inputs`: `predict(premise="...", hypothesis="...")`. Beside
             `inputs`, the texts and settings that all of them have:
             `predict(["Who built it?", "When?"], passage="...", top_k=3)`.
@@ -115,7 +115,7 @@ def load(model: str | os.PathLike, cuda_device: int = -1) -> LoadedModel:
     model: The name of a model of this package; the path or address of a `model.tar.gz`; the folder
         of a training run, or one that `elmo-pack` wrote; or a repository on the Hugging Face hub
         (see `model_path`).
-    cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
+    cuda_device: The index of the GPU; -1 for the CPU.
 
     # Raises
 

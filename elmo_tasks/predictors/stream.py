@@ -24,7 +24,7 @@ def stream(
         in smaller groups, so that only those that cannot be answered have an error.
     inputs: The inputs. For an input that could not be read, there is an exception, which is passed
         on.
-    size (default `32`): The number of inputs in a group, which is smaller if their texts are long.
+    size: The number of inputs in a group, which is smaller if their texts are long.
     """
     for group in _groups(inputs, size):
         answers = iter(_answers(answer_all, [each for each in group if not _is_error(each)]))

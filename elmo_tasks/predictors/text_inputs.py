@@ -90,7 +90,7 @@ def read_inputs(
     # Parameters
 
     column: The column of a table with the texts; by default the input's name, or else `text`.
-    header (default `True`): Whether the first row of a table has the names of its columns.
+    header: Whether the first row of a table has the names of its columns.
     shared: Texts and settings that all inputs have. The file then has only the other texts.
 
     # Raises

@@ -37,11 +37,11 @@ class ClassifyReader(TextReader):
     # Parameters
 
     texts (default `['text']`): The names of the one or two columns with texts.
-    label (default `'label'`): The name of the column with the label.
+    label: The name of the column with the label.
     separator: The characters between the labels of a row. With a separator, a row may have several
         labels or none; in JSON and Parquet, the labels may also be a list. By default, a row has
         one label.
-    max_tokens, language (default `'en'`): As for `TextSentences`.
+    max_tokens, language: As for `TextSentences`.
     token_indexers: By default word ids under the name `tokens`.
     """
 

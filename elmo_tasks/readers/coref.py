@@ -71,9 +71,9 @@ class CorefReader(TextReader):
     # Parameters
 
     columns: Names of all columns of the file (see `read_coref`); by default those of CoNLL-2012.
-    genre_pattern (default `'([a-z]{2})/'`): A regular expression for the beginning of a document's
+    genre_pattern: A regular expression for the beginning of a document's
         name, whose only group is the genre. A document whose name does not match has no genre.
-    language (default `'en'`): spaCy's code of the language, by whose rules predictors cut raw text.
+    language: spaCy's code of the language, by whose rules predictors cut raw text.
     token_indexers: By default word ids under the name `tokens`.
     """
 

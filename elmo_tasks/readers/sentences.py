@@ -32,7 +32,7 @@ class SentencesReader(TextReader):
 
     # Parameters
 
-    max_tokens (default `256`): Longer lines are cut into pieces of this many tokens.
+    max_tokens: Longer lines are cut into pieces of this many tokens.
     token_indexers: By default char ids for the biLM under the name `elmo`, and word ids for the
         softmax under the name `tokens`.
     reader: The reader of a task, which reads the path. Each `TextField` of its instances is a text;
@@ -67,7 +67,7 @@ class SentencesReader(TextReader):
         # Parameters
 
         files_order: The order of the pattern's files, as indices. Ignored with `max_instances`.
-        shard (default `True`): Whether a worker or process reads only its share of the lines.
+        shard: Whether a worker or process reads only its share of the lines.
         """
         lines: Iterator[str] = islice(self._lines(file_path, files_order), self.max_instances)
         if shard:

@@ -73,7 +73,7 @@ class SstReader(TextReader):
 
     # Parameters
 
-    granularity (default `'5-class'`): `5-class`; `3-class`, which joins the two negative labels and
+    granularity: `5-class`; `3-class`, which joins the two negative labels and
         the two positive labels; or `2-class`, which joins these labels too, leaves neutral phrases
         out, and counts them in the log.
     min_phrase_tokens: For training: every node of at least this many tokens is an instance with its

@@ -72,15 +72,15 @@ class TagReader(TextReader):
 
     # Parameters
 
-    column (default `'upos'`): The tags to learn: the name of a column of CoNLL-U or of `columns`,
+    column: The tags to learn: the name of a column of CoNLL-U or of `columns`,
         or of a field in JSON.
-    spans (default `False`): Whether the tags mark spans of tokens, such as entities. Such tags are
+    spans: Whether the tags mark spans of tokens, such as entities. Such tags are
         converted to BIOUL. A file is read as BIOUL or BIOES if one of its tags marks an end, and
         otherwise by conlleval's rules, which fit IOB1 and BIO.
     columns (default `['word', 'tag']`): Names of all columns of files in columns, among them
         `word`.
     token_indexers: By default word ids under the name `tokens`.
-    language (default `'en'`): spaCy's code of the language. Its rules cut raw text into words.
+    language: spaCy's code of the language. Its rules cut raw text into words.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class TagReader(TextReader):
         # Parameters
 
         columns (default `['word', 'pos', 'chunk', 'ner']`): Names of all columns of the files.
-        tag_column (default `'ner'`): The column with the tags to learn.
+        tag_column: The column with the tags to learn.
         token_indexers: By default word ids under the name `tokens`.
         tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
         """

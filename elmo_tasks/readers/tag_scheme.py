@@ -25,10 +25,10 @@ class TagScheme(NamedTuple):
 
     # Parameters
 
-    name (default `'BIO'`): The name of the scheme: `BIO` (IOB2), `IOB1`, `IO`, `BIOUL`, `BIOES`,
+    name: The name of the scheme: `BIO` (IOB2), `IOB1`, `IO`, `BIOUL`, `BIOES`,
         `BMES` or `BMEWO`.
     notation: How a tag is made of a prefix and a type.
-    outside (default `'O'`): The tag of a token outside of all spans.
+    outside: The tag of a token outside of all spans.
     """
 
     name: str = "BIO"

@@ -41,7 +41,7 @@ class ElmoSpacyTokenizer(Tokenizer):
 
     # Parameters
 
-    language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
+    language: spaCy's code of the language. Raises `ConfigurationError` if spaCy
         has no rules for it.
     """
 
@@ -106,7 +106,7 @@ class TextSentences:
 
     # Parameters
 
-    language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
+    language: spaCy's code of the language. Raises `ConfigurationError` if spaCy
         has no rules for it.
     max_tokens: Only this many tokens of a text are read. By default all are read.
     """

@@ -53,7 +53,7 @@ class Windows:
     # Parameters
 
     passage, tokens: A passage and its tokens.
-    max_tokens (default `400`): The most tokens of a window.
+    max_tokens: The most tokens of a window.
     """
 
     def __init__(

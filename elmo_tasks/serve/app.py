@@ -92,9 +92,9 @@ def make_app(
 
     sentence_layers: The biLM of the tabs "Layers" and "Senses".
     bilm: The name of the biLM on the page.
-    host (default `'127.0.0.1'`): The name or address that the server listens on.
+    host: The name or address that the server listens on.
     language_model: The biLM with its softmax, for the tab "Words".
-    language (default `'en'`): spaCy's code of the language. Its rules cut text in the biLM's tabs.
+    language: spaCy's code of the language. Its rules cut text in the biLM's tabs.
     """
     tokenize = ElmoSpacyTokenizer(language).tokenize
     tools = [

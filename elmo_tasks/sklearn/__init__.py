@@ -28,11 +28,11 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # Parameters
 
-    bilm (default `'base'`): The name or the path of a biLM.
-    place, layers (default `'all'`): As for `ElmoEncoder.from_pretrained`.
+    bilm: The name or the path of a biLM.
+    place, layers: As for `ElmoEncoder.from_pretrained`.
     tokenizer: Cuts a sentence into tokens, by default as `words_of` does: into words of any script
         with their marks, numbers, English clitics and punctuation marks.
-    device (default `'cpu'`): The device that the biLM runs on.
+    device: The device that the biLM runs on.
     """
 
     def __init__(

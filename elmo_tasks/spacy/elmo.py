@@ -33,9 +33,9 @@ class ElmoComponent(BatchedPipe):
 
     # Parameters
 
-    bilm (default `'base'`): The name or the path of a biLM.
-    place, layers (default `'all'`): As for `ElmoEncoder.from_pretrained`.
-    device (default `'cpu'`): The device that the biLM runs on.
+    bilm: The name or the path of a biLM.
+    place, layers: As for `ElmoEncoder.from_pretrained`.
+    device: The device that the biLM runs on.
     """
 
     def __init__(

@@ -42,7 +42,7 @@ def tok2vec(
     # Parameters
 
     width: The width of the output, for each token.
-    bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
+    bilm: The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     words: A model that computes x_k, such as spaCy's `spacy.MultiHashEmbed.v2`.
     store: A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM
         reads each sentence once in a training run. By default the biLM reads each sentence in each

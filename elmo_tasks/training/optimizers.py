@@ -112,8 +112,8 @@ class FixedMovingAverage(MovingAverage):
 
     # Parameters
 
-    decay (default `0.999`): A number from 0 to below 1.
-    validate_on (default `'average'`): The weights that are validated and decide which epoch is
+    decay: A number from 0 to below 1.
+    validate_on: The weights that are validated and decide which epoch is
         best: `average`, or `raw` for the trained weights themselves, with a trainer of type `elmo`.
     """
 

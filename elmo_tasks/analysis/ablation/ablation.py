@@ -51,7 +51,7 @@ def run_ablation(
     # Parameters
 
     runs: Runs with the same root.
-    jobs (default `1`): The number of runs that are trained at the same time.
+    jobs: The number of runs that are trained at the same time.
     packages: Packages that each training run imports, as with `--include-package`.
     force: Whether runs that were trained with other settings are trained anew, and files that are
         not of an ablation are replaced.

@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
     root: The folder of the ablation.
     variant: The name of a config of the task.
-    fraction (default `1.0`): The fraction of the training data.
+    fraction: The fraction of the training data.
     """
 
     root: Path

@@ -33,7 +33,7 @@ def error_report(
     # Parameters
 
     model, data: The names of the model and of the data.
-    num_mistakes (default `10`): The maximum number of mistakes to show.
+    num_mistakes: The maximum number of mistakes to show.
     other, other_cases: The name of a second model, and its cases in the same order.
     """
     kind, metric, cases, classes = compared

@@ -53,7 +53,7 @@ def neighbors(
     sentence: A tokenized sentence that contains the word. If it is given, the occurrences are not
         clustered, but ranked by their cosine to the first occurrence in this sentence.
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
-    num_similar (default `8`): The number of nearest words in layer 0, among the 20,000 most
+    num_similar: The number of nearest words in layer 0, among the 20,000 most
         frequent words of the text.
     word_vectors: A file of word vectors such as GloVe's. The nearest words among its first 20,000
         words are reported as well, as in the paper's Table 4.

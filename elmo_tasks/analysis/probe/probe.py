@@ -64,8 +64,8 @@ class LinearProbe:
 
     # Parameters
 
-    batch_size (default `256`): Tokens per batch.
-    seed (default `1`): The seed of the initial weights and of the order of the tokens.
+    batch_size: Tokens per batch.
+    seed: The seed of the initial weights and of the order of the tokens.
     """
 
     num_epochs: int = 10

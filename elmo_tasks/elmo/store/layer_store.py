@@ -35,9 +35,9 @@ class LayerStore:
 
     path: The folder of the file `layers.sqlite`, which is made if it is missing. By default layers
         are kept in memory only.
-    dtype (default `'float16'`): The dtype of the layers: `float16` or `float32`. Newly computed
+    dtype: The dtype of the layers: `float16` or `float32`. Newly computed
         layers are rounded too, so a sentence has the same layers in every epoch.
-    memory (default `1000`): The most megabytes (10^6 bytes) of recently used layers that each
+    memory: The most megabytes (10^6 bytes) of recently used layers that each
         process keeps in memory.
     """
 

@@ -49,8 +49,8 @@ class LanguageModel:
 
         # Parameters
 
-        name (default `'base'`): The name of a biLM, a folder, or a repository on the hub.
-        dtype (default `'float32'`): As for `FrozenBiLm`.
+        name: The name of a biLM, a folder, or a repository on the hub.
+        dtype: As for `FrozenBiLm`.
 
         # Raises
 
@@ -82,9 +82,9 @@ class LanguageModel:
 
         sentences: The sentences of one or more documents. A sentence without tokens ends a
             document.
-        context (default `0`): How many earlier sentences of the document each direction reads
+        context: How many earlier sentences of the document each direction reads
             before the sentence to score.
-        engine (default `map`): Computes the scores, in this process or in several.
+        engine: Computes the scores, in this process or in several.
         """
         return self._scorer.iterate(sentences_of(sentences), context, engine)
 

@@ -32,9 +32,9 @@ class ScoreSettings(NamedTuple):
 
     # Parameters
 
-    context (default `0`): As for `LanguageModel.iterate`.
+    context: As for `LanguageModel.iterate`.
     cut: Cuts each word of the text into tokens. The bits of a word are the sum over its tokens.
-    sums (default `False`): Whether a line is written for each sentence, and not for each token.
+    sums: Whether a line is written for each sentence, and not for each token.
     """
 
     context: int = 0
