@@ -11,7 +11,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import kind_of, suffix_of
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.answer_lines import Answered
-from elmo_tasks.predictors.text_inputs import columns_for
+from elmo_tasks.predictors.column_inputs import columns_for
 
 # The value in place of a missing tag, and the name of the new column in a header.
 _NO_TAG = "_"

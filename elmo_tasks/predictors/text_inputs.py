@@ -1,21 +1,20 @@
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import copy
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 from allennlp.common.util import JsonDict
-from allennlp.data import DatasetReader
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.columns import HEAD, has_span_tags, read_head, sentence_columns
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
-from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows, suffix_of
+from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows
 from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns, names_delimiter
 from elmo_tasks.common.text import did_you_mean, listed, parse_json
-from elmo_tasks.common.text_files import numbered_lines
+from elmo_tasks.predictors.column_inputs import column_inputs, has_columns_of_tags, warn_of_columns
+from elmo_tasks.predictors.input_records import STDIN, Input, Inputs, NoText
 from elmo_tasks.predictors.text_predictor import (
     TextPredictor,
     check_shared,
@@ -27,51 +26,6 @@ from elmo_tasks.readers.tagged_json import as_input
 from elmo_tasks.readers.text_reader import text_of
 
 logger = logging.getLogger(__name__)
-
-_STDIN = "standard input"
-
-# So few lines may have the same number of words by chance.
-_FEW = 8
-
-
-class NoText(Exception):
-    """The reason why a row without a text has no answer."""
-
-
-class Input(NamedTuple):
-    """
-    An input for a predictor, and the place in a file that it comes from.
-
-    # Parameters
-
-    file, line: As for `Record`.
-    values: The input of the predictor, with the fields that it does not read.
-    row: The fields or columns as they are in the file.
-    error: Why the input cannot be given to the predictor, if it cannot.
-    lines: For a sentence in columns, the line number of each token.
-    """
-
-    file: str
-    line: int
-    values: JsonDict
-    row: JsonDict
-    error: Exception | None = None
-    lines: Sequence[int] = ()
-
-
-class Inputs(NamedTuple):
-    """
-    The inputs of a file, and its kind: `json`, `text`, a kind of table (`csv`, `tsv`, `parquet`,
-    `xlsx`), or `columns` for sentences in columns that get a tag for each token.
-    """
-
-    name: str
-    kind: str
-    records: Iterator[Input]
-
-    @property
-    def are_json(self) -> bool:
-        return self.kind == "json"
 
 
 def read_inputs(
@@ -119,14 +73,14 @@ def _with_shared(record: Input, shared: JsonDict) -> Input:
 
 def _read(path: str, predictor: Predictor, column: str | None, header: bool) -> Inputs:
     kind = kind_of(path)
-    if column is None and _has_columns(path, kind, predictor):
-        return _columns(path, "columns", predictor)
+    if column is None and has_columns_of_tags(path, kind, predictor):
+        return column_inputs(path, "columns", predictor)
     if column is None and kind == "parquet" and _has_tokens(path, predictor):
         rows = (Input(*row[:2], as_input(row.values), row.values) for row in read_records(path))
         return Inputs(path, kind, rows)
     if isinstance(predictor, TextPredictor) and kind in ROWS:
         return Inputs(path, kind, _rows(path, predictor, column, header))
-    name = _STDIN if path == "-" else path
+    name = STDIN if path == "-" else path
     after_first = (line for line in read_records(path, "text") if line.values["text"].strip())
     first = next(after_first, None)
     if first is None:
@@ -153,8 +107,8 @@ def _read(path: str, predictor: Predictor, column: str | None, header: bool) -> 
             f"{name} is not a table (.csv, .tsv, .parquet or .xlsx), so it has no column {column}"
         )
     if kind in ("columns", "conllu"):
-        return _columns(path, kind, predictor)
-    _warn_of_columns(path, first, predictor)
+        return column_inputs(path, kind, predictor)
+    warn_of_columns(path, first, predictor)
     field = predictor.input_names[0]
     texts = ((line, {field: line.values["text"]}) for line in lines)
     return Inputs(name, "text", (Input(*line[:2], text, text) for line, text in texts))
@@ -176,33 +130,6 @@ def _is_table(first: Record, predictor: TextPredictor, column: str | None, heade
     return any(has_columns(first.values["text"], each) for each in wanted)
 
 
-def _warn_of_columns(path: str, first: Record, predictor: TextPredictor) -> None:
-    """Warns that each line is read as a text, if the file may be a table or in columns."""
-    if "\t" in first.values["text"] and not isinstance(predictor._dataset_reader, TagReader):
-        logger.warning(
-            "%s: each line is a text, and has tabs; if it is a table, name the column of the texts "
-            "with --column (and give --no-header if its first line is a row)",
-            path,
-        )
-    elif path != "-" and "\t" not in first.values["text"]:
-        try:
-            # Sentences in columns end with empty lines; a list of names has as many words, too.
-            head = [line for _, line in islice(numbered_lines(path), HEAD)]
-            if all(line.strip() for line in head):
-                return
-            layout, rows = read_head(path)
-        except ValueError:
-            # The error about a line that cannot be read is raised when this line is reached.
-            return
-        if len(layout.columns) > 1 and len(rows) >= _FEW:
-            logger.warning(
-                "%s: each line is a text, though most have %d values; if it is a file in columns, "
-                "rename it to .conll",
-                path,
-                len(layout.columns),
-            )
-
-
 def _json(lines: Iterable[Record], predictor: Predictor, name: str) -> Iterator[Input]:
     is_tagger = isinstance(getattr(predictor, "_dataset_reader", None), TagReader)
     for number, line in json_lines(((each.line, each.values["text"]) for each in lines), name):
@@ -222,50 +149,6 @@ def _has_tokens(path: str, predictor: Predictor) -> bool:
     first = next(read_records(path), None)
     is_tagger = isinstance(predictor._dataset_reader, TagReader)
     return is_tagger and first is not None and "tokens" in as_input(first.values)
-
-
-def _has_columns(path: str, kind: str, predictor: Predictor) -> bool:
-    """
-    Returns whether a file for a tagger has words and tags in columns, and logs how it is read.
-    """
-    reader = predictor._dataset_reader
-    if path == "-" or kind not in ("text", "csv", "tsv") or not isinstance(reader, TagReader):
-        return False
-    labels = predictor._model.vocab.get_token_to_index_vocabulary("labels")
-    is_in_columns = reader.has_columns(path, labels) or (reader.spans and has_span_tags(path))
-    if is_in_columns:
-        logger.info("%s is read as columns: a token on each line", path)
-    elif kind == "text" and suffix_of(path) not in ("", ".txt"):
-        logger.info("%s is read as plain text: a sentence on each line", path)
-    return is_in_columns
-
-
-def _columns(path: str, kind: str, predictor: TextPredictor) -> Inputs:
-    """Returns the sentences of a file in CoNLL-U or in columns."""
-    if path == "-" or "tokens" not in predictor.other_names:
-        raise ConfigurationError(
-            f"{_STDIN if path == '-' else path} is in columns: `predict` reads columns only from a "
-            "file, for a model of single sentences; give text or JSON"
-        )
-    word = "form" if kind == "conllu" else "word"
-    sentences = sentence_columns(
-        numbered_lines(path), path, kind, columns_for(path, kind, predictor._dataset_reader)
-    )
-    tokens = ((line, {"tokens": values[word]}, lines) for line, values, lines in sentences)
-    records = (Input(path, line, words, words, lines=lines) for line, words, lines in tokens)
-    return Inputs(path, "columns" if "tags" in predictor.columns_of_answer else "text", records)
-
-
-def columns_for(path: str, kind: str, reader: DatasetReader) -> Sequence[str] | None:
-    """
-    Returns the names of the columns by which the words of a file are read. These are the columns
-    that the model's reader names. Returns `None` if the reader names no columns, or if the file has
-    other columns and itself tells where its words are.
-    """
-    columns = getattr(reader, "columns", None)
-    is_tagger = isinstance(reader, TagReader) and kind == "columns"
-    has_others = is_tagger and not read_head(path, columns)[1] and has_span_tags(path)
-    return None if has_others else columns
 
 
 def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool) -> Iterator[Input]:

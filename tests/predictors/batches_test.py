@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elmo_tasks.predictors.answer_lines import answered, text_of_answer
-from elmo_tasks.predictors.text_inputs import Input, Inputs
+from elmo_tasks.predictors.input_records import Input, Inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import task_predictor
 

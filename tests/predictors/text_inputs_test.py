@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.text_inputs import NoText, read_inputs
+from elmo_tasks.predictors.input_records import NoText
+from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.tag import TagReader
 

@@ -21,8 +21,9 @@ from elmo_tasks.predictors.answer_lines import (
     text_of_answer,
 )
 from elmo_tasks.predictors.answer_tables import AnswerTable, delimiter_for, form_of, write_text
+from elmo_tasks.predictors.input_records import Inputs
 from elmo_tasks.predictors.stream import GROUP
-from elmo_tasks.predictors.text_inputs import Inputs, read_inputs
+from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.training.config_names import configs_by_name
 

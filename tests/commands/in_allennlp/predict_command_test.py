@@ -16,9 +16,10 @@ from allennlp.predictors import Predictor
 from elmo_tasks.commands.in_allennlp import predict_command
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.answer_lines import Answered, answered, text_of_answer
+from elmo_tasks.predictors.input_records import Input, Inputs
 from elmo_tasks.predictors.label_predictor import SstPredictor
 from elmo_tasks.predictors.load import load
-from elmo_tasks.predictors.text_inputs import Input, Inputs, read_inputs
+from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from tests.helpers.archives import task_model
 from tests.helpers.command_line import our_command
