@@ -8,10 +8,10 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import sequence_cross_entropy_with_logits
 
 from elmo_tasks.models.bases import Tagger
-from elmo_tasks.models.metrics.spans import SrlMetric
+from elmo_tasks.models.metrics.spans import Span, SrlMetric
 from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.modules.layers import check_input
-from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 from elmo_tasks.readers.entities import Entity, read_entities
 from elmo_tasks.readers.srl import gold_arguments
 
@@ -24,6 +24,10 @@ class SrlTagger(Tagger):
     whether it is the predicate. A softmax scores the tags of each word. The best tags are chosen
     jointly among the sequences that the scheme BIO allows.
 
+    The paper is given the predicates. So that raw text needs none, a network with one hidden layer
+    says of each word whether it is a predicate. It reads [x_k; ELMo_k] and sends them no gradient,
+    so that the roles are learnt as without it.
+
     Registered as a `Model` with name "elmo_srl_tagger".
 
     # Parameters
@@ -31,6 +35,7 @@ class SrlTagger(Tagger):
     encoder: The interleaved LSTMs, which read [x_k; p_k], where p_k is the embedding of the
         predicate's mark. ELMo joins their output at the output place.
     predicate_dim: Width of p_k.
+    predicate_hidden_dim: Width of the hidden layer that finds predicates.
     """
 
     default_predictor = "elmo_srl"
@@ -41,6 +46,7 @@ class SrlTagger(Tagger):
         text_embedder: ElmoTextEmbedder,
         encoder: Seq2SeqEncoder,
         predicate_dim: int = 100,
+        predicate_hidden_dim: int = 128,
         initializer: InitializerApplicator = InitializerApplicator(),
         **kwargs,
     ) -> None:
@@ -52,60 +58,87 @@ class SrlTagger(Tagger):
         check_input("encoder", encoder, width, "output of text_embedder with predicate_dim")
         output_dim = encoder.get_output_dim() + text_embedder.get_elmo_dim()
         self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
+        self.predicate_scores = torch.nn.Sequential(
+            torch.nn.Linear(text_embedder.get_output_dim(), predicate_hidden_dim),
+            torch.nn.ReLU(),
+            torch.nn.Linear(predicate_hidden_dim, 2),
+        )
         self.srl = SrlMetric()
+        self.predicates = SrlMetric()
         initializer(self)
 
     def forward(
         self,
         tokens: TextFieldTensors,
-        predicate: torch.Tensor,
+        predicate: torch.Tensor = None,
         tags: torch.Tensor = None,
+        is_predicate: torch.Tensor = None,
         metadata: list[dict[str, Any]] = None,
     ) -> dict[str, Any]:
         """
         # Parameters
 
         tokens: Sentences of at least one token each; one row for each predicate.
-        predicate (`torch.LongTensor`): Shape (batch, 1): the index of the predicate.
+        predicate (`torch.LongTensor`): Shape (batch, 1): the index of the predicate. Without it,
+            the sentences get no tags.
         tags (`torch.LongTensor`): Shape (batch, length), negative at tags that the vocabulary
             lacks. The loss ignores the negative tags.
+        is_predicate (`torch.LongTensor`): Shape (batch, length): 1 at the predicates of the
+            sentence, 0 at its other tokens, negative at tokens that do not count.
         metadata: A dictionary for each predicate: `tokens`, the words; `predicate`, its index; and,
             if they are known, `arguments`, a list of `Entity`, and `nested` (see `Predicate`).
 
         # Returns
 
-        `logits`, of shape (batch, length, tags); `mask` and `best_tags` (the best sequence that BIO
-        allows), both of shape (batch, length); `tokens` and `predicate`, if metadata is given; the
-        scalar `loss`, if tags are given: the negative log-likelihood of a tag, averaged over the
-        tokens of a sentence and then over the batch.
+        `mask`, of shape (batch, length); `predicate_logits`, of shape (batch, length, 2), for no
+        predicate and a predicate; with predicates `logits`, of shape (batch, length, tags), and
+        `best_tags` (the best sequence that BIO allows), of shape (batch, length); `tokens` and
+        `predicate`, if metadata is given; the scalar `loss`, if tags are given: the negative
+        log-likelihood of a tag, averaged over the tokens of a sentence and then over the batch,
+        and, if `is_predicate` is given, that of `is_predicate`, averaged in the same way.
         """
         (text,) = self.text_embedder(tokens)
+        predicate_logits = self.predicate_scores(text.x.detach())
+        output = {"mask": text.mask, "predicate_logits": predicate_logits}
+        if predicate is not None:
+            logits = self._tag_logits(text, predicate)
+            # Shape: (batch, length)
+            best_tags = BioPaths(self.tag_names, logits, text.mask).best()
+            output.update(logits=logits, best_tags=best_tags)
+            if metadata is not None:
+                for name in ("tokens", "predicate"):
+                    output[name] = [about[name] for about in metadata]
+                if all("arguments" in about for about in metadata):
+                    arguments = _arguments(self.names_of(best_tags, text.mask))
+                    self.srl(arguments, [gold_arguments(about) for about in metadata])
+        if tags is not None:
+            output["loss"] = _cross_entropy(output["logits"], tags, text.mask)
+            if is_predicate is not None:
+                output["loss"] += _cross_entropy(predicate_logits, is_predicate, text.mask)
+                live = text.mask & (is_predicate >= 0)
+                predicted = predicate_logits.argmax(dim=-1) == 1
+                self.predicates(_predicates(predicted & live), _predicates(is_predicate == 1))
+        return output
+
+    def _tag_logits(self, text: EmbeddedText, predicate: torch.Tensor) -> torch.Tensor:
+        """Returns the scores of the tags: shape (batch, length, tags)."""
         marks = torch.zeros_like(text.mask, dtype=torch.long).scatter(1, predicate, 1)
         # Shape: (batch, length, x_dim + predicate_dim)
         x = torch.cat([text.x, self.predicate_embedding(marks)], dim=-1)
-        # Shape: (batch, length, tags)
-        logits = self.tag_scores(text.extend(self.encoder(x, text.mask)))
-        # Shape: (batch, length)
-        best_tags = BioPaths(self.tag_names, logits, text.mask).best()
-        output = {"logits": logits, "mask": text.mask, "best_tags": best_tags}
-        if metadata is not None:
-            for name in ("tokens", "predicate"):
-                output[name] = [about[name] for about in metadata]
-            if all("arguments" in about for about in metadata):
-                found = _arguments(self.names_of(best_tags, text.mask))
-                self.srl(found, [gold_arguments(about) for about in metadata])
-        if tags is not None:
-            known = text.mask & (tags >= 0)
-            output["loss"] = sequence_cross_entropy_with_logits(logits, tags.clamp(min=0), known)
-        return output
+        return self.tag_scores(text.extend(self.encoder(x, text.mask)))
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each predicate `tags`, the names of its tags; `arguments`, a list of `Entity`,
         which includes the predicate itself with the role V; and `confidences`, the marginal
-        probability of each argument (see `BioPaths`).
+        probability of each argument (see `BioPaths`). For sentences without tags, adds
+        `predicates`, the indices of their predicates.
         """
         mask = output_dict["mask"]
+        if "logits" not in output_dict:
+            predicted = (output_dict["predicate_logits"].argmax(dim=-1) == 1) & mask
+            indices = [[start for _, start, _ in row] for row in _predicates(predicted)]
+            return {**output_dict, "predicates": indices}
         tags = self.names_of(output_dict["best_tags"], mask)
         arguments = _arguments(tags)
         paths = BioPaths(self.tag_names, output_dict["logits"].double(), mask)
@@ -113,9 +146,28 @@ class SrlTagger(Tagger):
         return {**output_dict, "tags": tags, "arguments": arguments, "confidences": confidences}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """Returns precision, recall and F1 of arguments as `srl-eval.pl` computes them."""
-        return self.metrics_of(self.srl.get_metric(reset))
+        """
+        Returns precision, recall and F1 of arguments as `srl-eval.pl` computes them, and
+        `predicates-f1`: that of finding the predicates, which the arguments do not depend on.
+        """
+        scores = self.metrics_of(self.srl.get_metric(reset))
+        predicates = self.predicates.get_metric(reset)
+        return {**scores, "predicates-f1": predicates["f1-measure-overall"]}
+
+
+def _cross_entropy(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """
+    Returns the negative log-likelihood of a label, averaged over the tokens of a sentence whose
+    label is not negative, and then over the sentences that have such tokens.
+    """
+    return sequence_cross_entropy_with_logits(logits, labels.clamp(min=0), mask & (labels >= 0))
 
 
 def _arguments(tags: list[list[str]]) -> list[list[Entity]]:
     return [read_entities(row, "BIO") for row in tags]
+
+
+def _predicates(is_predicate: torch.Tensor) -> list[list[Span]]:
+    """Returns the predicates of each sentence as spans of one token."""
+    rows = (row.nonzero()[:, 0].tolist() for row in is_predicate)
+    return [[("predicate", index, index + 1) for index in row] for row in rows]

@@ -2,20 +2,19 @@ from itertools import islice
 from typing import Any
 
 from allennlp.common.util import JsonDict
-from allennlp.data import DatasetReader, Instance
+from allennlp.data import Instance
 from allennlp.predictors import Predictor
 
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.inputs import Text, sentence_input
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
-from elmo_tasks.readers.fields import PredicateWords
 
 
 @Predictor.register("elmo_srl")
 class SrlPredictor(TextPredictor):
     """
     Finds the predicates of a sentence and labels their semantic roles. An input may give the
-    indices of the predicates: `"predicates": [1, 5]`. By default `PredicateWords` finds them.
+    indices of the predicates: `"predicates": [1, 5]`. By default the model finds them.
 
     An answer has `sentence` (the text), `tokens` and `predicates`. A predicate has its `text`, its
     `index`, `tags` (one for each token) and `roles`. Each entry of `roles` has a `role` (such as
@@ -61,10 +60,6 @@ class SrlPredictor(TextPredictor):
     max_tokens = 4096
     _model: SrlTagger
 
-    def __init__(self, model: SrlTagger, dataset_reader: DatasetReader, **kwargs: Any) -> None:
-        super().__init__(model, dataset_reader, **kwargs)
-        self._predicate_words = PredicateWords(model.vocab)
-
     def readable(self, answer: JsonDict) -> list[str]:
         return [one_line(answer["sentence"])] + [
             one_line(
@@ -76,7 +71,7 @@ class SrlPredictor(TextPredictor):
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         reader = self._dataset_reader
         sentences = [sentence_input(each, reader.tokenizer.tokenize) for each in inputs]
-        predicates = [self._predicates(*both) for both in zip(inputs, sentences)]
+        predicates = self._predicates(inputs, sentences)
         instances = [
             instance
             for sentence, indices in zip(sentences, predicates)
@@ -92,19 +87,28 @@ class SrlPredictor(TextPredictor):
         """Returns the answer for an instance, which has one predicate."""
         return _answer(Text.of_words(output["tokens"]), [output])
 
-    def _predicates(self, inputs: JsonDict, sentence: Text) -> list[int]:
-        if "predicates" not in inputs:
-            words = [token.ensure_text() for token in sentence.tokens]
-            return self._predicate_words.indices(words)
-        asked, last = inputs["predicates"], len(sentence.tokens) - 1
-        if not isinstance(asked, list) or not all(
-            type(index) is int and 0 <= index <= last for index in asked
-        ):
-            raise ValueError(
-                f"predicates must be a list of indices of tokens, from 0 to {last}, but is "
-                f"{asked!r:.80} in {inputs!r:.200}"
-            )
-        return asked
+    def _predicates(self, inputs: list[JsonDict], sentences: list[Text]) -> list[list[int]]:
+        """Returns the indices of predicates that inputs give; the model finds those of the rest."""
+        given = [_given_predicates(each, len(text.tokens)) for each, text in zip(inputs, sentences)]
+        rest = [text.tokens for text, indices in zip(sentences, given) if indices is None]
+        instances = [self._dataset_reader.text_to_instance(tokens) for tokens in rest]
+        found = (output["predicates"] for output in self.outputs(instances))
+        return [next(found) if indices is None else indices for indices in given]
+
+
+def _given_predicates(inputs: JsonDict, length: int) -> list[int] | None:
+    """Returns the predicates of an input, or `None`. Raises `ValueError` unless they are tokens."""
+    if "predicates" not in inputs:
+        return None
+    indices = inputs["predicates"]
+    if not isinstance(indices, list) or not all(
+        type(index) is int and 0 <= index < length for index in indices
+    ):
+        raise ValueError(
+            f"predicates must be a list of indices of tokens, from 0 to {length - 1}, but is "
+            f"{indices!r:.80} in {inputs!r:.200}"
+        )
+    return indices
 
 
 def _answer(sentence: Text, outputs: list[dict[str, Any]]) -> JsonDict:

@@ -1,14 +1,7 @@
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from allennlp.data import Vocabulary
-from allennlp.data.fields import (
-    IndexField,
-    LabelField,
-    MultiLabelField,
-    SequenceLabelField,
-    TextField,
-)
+from allennlp.data.fields import LabelField, MultiLabelField, SequenceLabelField, TextField
 
 from elmo_tasks.common.text import listed
 from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
@@ -17,17 +10,12 @@ from elmo_tasks.readers.tag_scheme import TagScheme
 # The index of a label that the training data lacks. No model predicts it.
 UNKNOWN_LABEL = -1
 
-# The namespaces of genres and of words. AllenNLP adds no tokens for padding and unknown words to a
-# namespace whose name ends in "labels".
+# The namespace of genres. AllenNLP adds no tokens for padding and unknown words to a namespace
+# whose name ends in "labels".
 GENRES = "genre_labels"
-_PREDICATES = "predicate_labels"
-_OTHERS = "no_predicate_labels"
 # The namespace of how the training data write the tags of spans. AllenNLP adds no tokens to a
 # namespace whose name ends in "tags" either.
 _WRITTEN = "written_tags"
-
-# The number of last letters that decide whether a word outside the training data is a predicate.
-_ENDING = 3
 
 
 class KnownLabelField(LabelField):
@@ -136,59 +124,6 @@ def written_scheme(vocab: Vocabulary) -> TagScheme:
     return TagScheme.parse(written[0]) if written else TagScheme()
 
 
-class PredicateField(IndexField):
-    """
-    The index of a predicate in its sentence: a tensor of shape (1,).
-
-    For `PredicateWords`, a vocabulary keeps two lists of words in lower case: those that are mostly
-    predicates in the training data, and those that mostly are not.
-
-    # Parameters
-
-    others: The words of the sentence that are not predicates. Only one of the sentence's instances
-        has these words, so that each word counts once.
-    """
-
-    __slots__ = ["others"]
-
-    def __init__(self, index: int, tokens: TextField, others: Sequence[str] = ()) -> None:
-        super().__init__(index, tokens)
-        self.others = others
-
-    def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
-        # A vocabulary keeps the items whose count is at least 1.
-        predicates, others = counter[_PREDICATES], counter[_OTHERS]
-        predicate = self.sequence_field.tokens[self.sequence_index].text.lower()
-        predicates[predicate] += 1
-        others[predicate] -= 1
-        for word in map(str.lower, self.others):
-            predicates[word] -= 1
-            others[word] += 1
-
-
-class PredicateWords:
-    """
-    Decides which words of raw text count as predicates, whatever their neighbours are. A word in
-    one of `PredicateField`'s two lists counts as the list says. Any other word counts as a
-    predicate if most of the listed words with the same last three letters are predicates.
-    """
-
-    def __init__(self, vocab: Vocabulary) -> None:
-        self._predicates = vocab.get_token_to_index_vocabulary(_PREDICATES)
-        self._others = vocab.get_token_to_index_vocabulary(_OTHERS)
-        counts = Counter(map(_ending, self._predicates))
-        counts.subtract(map(_ending, self._others))
-        self._endings = {ending for ending, count in counts.items() if ending and count > 0}
-
-    def indices(self, words: Sequence[str]) -> list[int]:
-        return [index for index, word in enumerate(words) if self._is_predicate(word.lower())]
-
-    def _is_predicate(self, word: str) -> bool:
-        if word in self._predicates or word in self._others:
-            return word in self._predicates
-        return _ending(word) in self._endings
-
-
 def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origin: str) -> None:
     known = vocab.get_token_to_index_vocabulary(namespace)
     for label in labels:
@@ -197,7 +132,3 @@ def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origi
                 f"{origin}the model does not know the label {label!r}; it was trained on "
                 f"{listed(sorted(known))}"
             )
-
-
-def _ending(word: str) -> str:
-    return word[-_ENDING:] if len(word) > _ENDING else ""

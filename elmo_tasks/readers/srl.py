@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allennlp.data import DatasetReader, Instance
-from allennlp.data.fields import Field, MetadataField
+from allennlp.data.fields import (
+    Field,
+    IndexField,
+    MetadataField,
+    SequenceLabelField,
+    TextField,
+)
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
@@ -20,7 +26,7 @@ from elmo_tasks.common.columns import (
 from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, write_tags
-from elmo_tasks.readers.fields import PredicateField, TagsField
+from elmo_tasks.readers.fields import UNKNOWN_LABEL, TagsField
 from elmo_tasks.readers.text_reader import PassageField, TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
@@ -63,7 +69,9 @@ class SrlReader(TextReader):
     (Pradhan et al. 2012). `read_srl` describes the format of the files. A file is read as a stream.
 
     Each predicate is an instance, with the fields `tokens`, `predicate`, `tags` in the scheme BIO,
-    and `metadata`. The instances of a sentence share its tokens in memory. A sentence without a
+    `is_predicate` and `metadata`. The instances of a sentence share its tokens in memory. The first
+    instance has in `is_predicate` a 1 for each token that is a predicate and a 0 for each other
+    token; the further instances have -1, so that each sentence counts once. A sentence without a
     predicate has no instance. OntoNotes 5 has some arguments within other arguments: the inner ones
     have no tags, but the metric counts them, as the official script does.
 
@@ -93,8 +101,13 @@ class SrlReader(TextReader):
             tokens = [Token(word) for word in sentence.words]
             yield from self._instances(tokens, sentence.predicates, labelled=True)
 
-    def text_to_instance(self, tokens: list[Token], predicate: int) -> Instance:
-        """Makes an instance of at least one token and the index of the predicate."""
+    def text_to_instance(self, tokens: list[Token], predicate: int | None = None) -> Instance:
+        """
+        Makes an instance of at least one token and the index of the predicate. Without a predicate
+        the instance has the tokens alone, and the model says which of them are predicates.
+        """
+        if predicate is None:
+            return Instance({"tokens": TextField(tokens)})
         (instance,) = self.text_to_instances(tokens, [predicate])
         return instance
 
@@ -109,12 +122,12 @@ class SrlReader(TextReader):
         text = PassageField(tokens)
         words = [token.ensure_text() for token in tokens]
         indices = {predicate.position for predicate in predicates}
-        others = [word for index, word in enumerate(words) if index not in indices]
+        is_predicate = SequenceLabelField([int(i in indices) for i in range(len(words))], text)
         for predicate in predicates:
             metadata: dict[str, Any] = {"tokens": words, "predicate": predicate.position}
             fields: dict[str, Field] = {
                 "tokens": text,
-                "predicate": PredicateField(predicate.position, text, others),
+                "predicate": IndexField(predicate.position, text),
                 "metadata": MetadataField(metadata),
             }
             if labelled:
@@ -123,9 +136,11 @@ class SrlReader(TextReader):
                     metadata["nested"] = predicate.nested
                 tags = write_tags(predicate.arguments, len(words), "BIO")
                 fields["tags"] = TagsField(tags, text, "BIO")
+                fields["is_predicate"] = is_predicate
             yield Instance(fields)
-            # Only the sentence's first instance has the other words, so that each word counts once.
-            others = []
+            # The sentence's first instance tells which tokens are predicates, so that each sentence
+            # counts once.
+            is_predicate = SequenceLabelField([UNKNOWN_LABEL] * len(words), text)
 
 
 def gold_arguments(metadata: Mapping[str, Any]) -> list[Entity]:

@@ -46,17 +46,77 @@ def one_direction(cell: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 def test_loss_is_the_mean_over_the_tokens_and_then_over_the_sentences(built: Built) -> None:
     tensors = built.tensors(built.instances)
+    cross_entropy = torch.nn.functional.cross_entropy
     with in_dtype(built.model, torch.double):
         output = built.model(**tensors)
 
-        losses = []
-        for logits, tags, live in zip(output["logits"], tensors["tags"], output["mask"]):
-            losses.append(torch.nn.functional.cross_entropy(logits[live], tags[live]))
-        torch.testing.assert_close(output["loss"], torch.stack(losses).mean())
+        of_tags, of_predicates = [], []
+        for row, live in enumerate(output["mask"]):
+            logits, tags = output["logits"][row, live], tensors["tags"][row, live]
+            of_tags.append(cross_entropy(logits, tags))
+            marks = tensors["is_predicate"][row, live]
+            if marks[0] != UNKNOWN_LABEL:
+                of_predicates.append(cross_entropy(output["predicate_logits"][row, live], marks))
+        assert 1 < len(of_predicates) < len(of_tags)
+        loss = torch.stack(of_tags).mean() + torch.stack(of_predicates).mean()
+        torch.testing.assert_close(output["loss"], loss)
+
+
+def test_finding_predicates_changes_no_gradient_of_the_roles(built: Built) -> None:
+    model, tensors = built.model, built.tensors(built.instances)
+    marks = tensors.pop("is_predicate")
+
+    model(**tensors)["loss"].backward()
+    alone = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    model(**tensors, is_predicate=marks)["loss"].backward()
+    both = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+
+    assert {name for name in both if name not in alone} == {
+        f"predicate_scores.{layer}.{kind}" for layer in (0, 2) for kind in ("weight", "bias")
+    }
+    for name, gradient in alone.items():
+        torch.testing.assert_close(both[name], gradient, rtol=0, atol=0)
+
+
+def test_sentences_without_a_predicate_get_the_indices_of_theirs() -> None:
+    built = TASK.build()
+    # Scores that find some predicates, though nothing was trained.
+    for layer in (0, 2):
+        torch.nn.init.normal_(built.model.predicate_scores[layer].weight, std=20)
+    sentences = [instance["tokens"].tokens for instance in built.instances]
+    instances = [built.reader.text_to_instance(tokens) for tokens in sentences]
+    for instance in instances:
+        built.reader.apply_token_indexers(instance)
+
+    answers = built.model.forward_on_instances(instances)
+
+    found = [index for answer in answers for index in answer["predicates"]]
+    assert 0 < len(found) < sum(map(len, sentences))
+    for answer, tokens in zip(answers, sentences, strict=True):
+        logits = torch.tensor(answer["predicate_logits"])[: len(tokens)]
+        expected = [index for index, (no, yes) in enumerate(logits.tolist()) if yes > no]
+        assert answer["predicates"] == expected
+        assert "tags" not in answer
+
+
+def test_predicates_f1_counts_each_sentence_once(built: Built) -> None:
+    tensors = built.tensors(built.instances)
+    built.model.get_metrics(reset=True)
+
+    output = built.model(**tensors)
+
+    marks, live = tensors["is_predicate"], output["mask"] & (tensors["is_predicate"] >= 0)
+    predicted = output["predicate_logits"].argmax(dim=-1)
+    hits = int((predicted[live] * marks[live]).sum())
+    f1 = 2 * hits / int(predicted[live].sum() + marks[live].sum())
+    assert built.model.get_metrics(reset=True)["predicates-f1"] == pytest.approx(f1)
 
 
 def test_tags_that_the_vocabulary_lacks_have_no_part_in_the_loss(built: Built) -> None:
     tensors = built.tensors(built.instances[:2])
+    del tensors["is_predicate"]
     tensors["tags"][0, 2:] = UNKNOWN_LABEL
 
     output = built.model(**tensors)
@@ -92,7 +152,8 @@ def test_metrics_of_each_role_are_left_out_while_training(built: Built) -> None:
     built.model.eval()
 
     assert {"f1-measure-R-ARG1", "recall-ARGM-NEG"} <= names
-    assert while_training == {f"{of}-overall" for of in ("precision", "recall", "f1-measure")}
+    overall = {f"{of}-overall" for of in ("precision", "recall", "f1-measure")}
+    assert while_training == overall | {"predicates-f1"}
 
 
 def test_arguments_of_an_unknown_role_count_as_missed(built: Built) -> None:

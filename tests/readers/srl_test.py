@@ -4,7 +4,7 @@ import pytest
 from allennlp.data import Batch, Instance, Token, Vocabulary
 
 from elmo_tasks.readers.entities import Entity
-from elmo_tasks.readers.fields import UNKNOWN_LABEL, PredicateWords
+from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.srl import Predicate, SrlReader, SrlSentence, read_srl
 from tests.helpers.reading import words, written
@@ -165,44 +165,18 @@ def test_instances_of_a_sentence_share_its_tokens_and_others_do_not() -> None:
     assert second["tokens"] is not third["tokens"]
 
 
-# Sentences of `word/TAG`, the words that are asked about, and those that count as predicates.
-SEEN = [
-    # `run` is a predicate in two of four places, and `go` in one of two.
-    (
-        "Run/V run | RUN/V run/A0 | rain fell/V | rain/V fell/A0 rain | go/V | go a/V",
-        "a go Fell run x A rain",
-        "a A",
-    ),
-    # `-ked` ends two predicates, `-ing` ends another word. `ked` is too short to have an ending.
-    (
-        "walked/V red | talked/V Jed | the bored/V cat | the king is/V | it rings/V",
-        "he asked RANKED ring ked",
-        "asked RANKED",
-    ),
-]
+def test_the_first_instance_of_a_sentence_says_which_tokens_are_predicates(tmp_path: Path) -> None:
+    path = written(tmp_path / "srl.txt", "a x (V*) *\nc y * (V*)\nb - * *\n\nb x (V*)\n")
+
+    marks = [instance["is_predicate"].labels for instance in conll_2005().read(path)]
+
+    assert marks == [[1, 1, 0], [UNKNOWN_LABEL] * 3, [1]]
 
 
-@pytest.mark.parametrize(("sentences", "asked", "found"), SEEN)
-def test_a_word_is_a_predicate_if_it_or_its_ending_is_one_more_often_than_not(
-    sentences: str, asked: str, found: str, tmp_path: Path
-) -> None:
-    path = two_columns(tmp_path, *sentences.split(" | "))
-    known = PredicateWords(Vocabulary.from_instances(list(conll_2005().read(path))))
+def test_an_instance_without_a_predicate_has_tokens_alone() -> None:
+    instance = SrlReader().text_to_instance([Token("Rain"), Token("fell")])
 
-    assert [asked.split()[index] for index in known.indices(asked.split())] == found.split()
-
-
-def test_each_word_of_a_sentence_is_counted_once_however_many_predicates_it_has(
-    tmp_path: Path,
-) -> None:
-    # `b` is no predicate in one place, and is one in two.
-    path = written(
-        tmp_path / "srl.txt", "a x (V*) *\nc y * (V*)\nb - * *\n\nb x (V*)\n\nb x (V*)\n"
-    )
-
-    vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
-
-    assert PredicateWords(vocab).indices(["a", "b", "c"]) == [0, 1, 2]
+    assert list(instance.fields) == ["tokens"]
 
 
 def test_role_that_the_training_data_has_not_has_no_index(tmp_path: Path) -> None:
