@@ -8,13 +8,15 @@ from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import get_text_field_mask, min_value_of_dtype
 from torch.nn.functional import cross_entropy, pad
+from torch.nn.utils.rnn import pad_sequence
 
+from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.models.metrics.squad import SquadMetric
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
 from elmo_tasks.modules.layers import Linear, check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-from elmo_tasks.modules.windows import window_rows
+from elmo_tasks.modules.windows import batch_of, length_of, window_of
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.windows import Window
 
@@ -174,6 +176,34 @@ class Bidaf(Model):
         start, end = (each.masked_fill(~p_mask, min_value_of_dtype(each.dtype)) for each in logits)
         return start, end
 
+    def read_each(self, texts: Sequence[TextFieldTensors]) -> list[ReadText]:
+        """Reads texts of any lengths, without the dimension of the batch, and returns them so."""
+        lengths = [length_of(text) for text in texts]
+        texts_read: dict[int, ReadText] = {}
+        for indices in batches_by_length(lengths, _MAX_TOKENS):
+            (batch,) = self.read(batch_of([texts[index] for index in indices]))
+            for index, h, mask in zip(indices, *batch):
+                texts_read[index] = ReadText(h[: lengths[index]], mask[: lengths[index]])
+        return [texts_read[index] for index in range(len(texts))]
+
+    def score_each(
+        self, question: ReadText, rows: Sequence[int], windows: Sequence[ReadText]
+    ) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """
+        Returns the logits of start and end of windows, shape (length), as `read_each` reads them.
+        `rows` are the questions of the windows, as indices in the batch of questions.
+        """
+        lengths = [len(window.mask) for window in windows]
+        logits: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        for indices in batches_by_length(lengths, _MAX_TOKENS):
+            of_window = [rows[index] for index in indices]
+            questions = ReadText(question.h[of_window], question.mask[of_window])
+            some = zip(*(windows[index] for index in indices))
+            batch = ReadText(*(pad_sequence(list(each), batch_first=True) for each in some))
+            for index, start, end in zip(indices, *self.score(questions, batch)):
+                logits[index] = start[: lengths[index]], end[: lengths[index]]
+        return [logits[index] for index in range(len(windows))]
+
     def _score_windows(
         self,
         question: TextFieldTensors,
@@ -185,19 +215,23 @@ class Bidaf(Model):
         or 0 if it is not read.
         """
         mask = get_text_field_mask(passage)
-        windows = torch.zeros_like(mask, dtype=torch.long)
-        logits: list[torch.Tensor] = []
-        for rows in window_rows(question, passage, ranges, _MAX_TOKENS):
-            read = self.read(rows.question, rows.window)
-            scores = self.score(*read)
-            if not logits:
-                least = min_value_of_dtype(scores[0].dtype)
-                logits = [each.new_full(mask.shape, least) for each in scores]
-            for (row, (first, stop, prior)), start, end in zip(rows.places, *scores):
-                logits[0][row, first:stop] = start[: stop - first] + prior
-                logits[1][row, first:stop] = end[: stop - first]
-                windows[row, first:stop] = first + 1
-        return logits[0], logits[1], windows
+        lengths = mask.sum(dim=1).tolist()
+        places = [
+            (row, window)
+            for row, (windows, length) in enumerate(zip(ranges, lengths))
+            for window in windows or [Window(0, length)]
+        ]
+        texts = [window_of(passage, row, window.start, window.stop) for row, window in places]
+        (asked,) = self.read(question)
+        scores = self.score_each(asked, [row for row, _ in places], self.read_each(texts))
+        least = min_value_of_dtype(scores[0][0].dtype)
+        logits = scores[0][0].new_full((2, *mask.shape), least)
+        numbers = torch.zeros_like(mask, dtype=torch.long)
+        for (row, (first, stop, prior)), (start, end) in zip(places, scores):
+            logits[0, row, first:stop] = start + prior
+            logits[1, row, first:stop] = end
+            numbers[row, first:stop] = first + 1
+        return logits[0], logits[1], numbers
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         return {**self.squad.get_metric(reset), **self.text_embedder.mix_metrics()}

@@ -134,7 +134,7 @@ class SquadPredictor(TextPredictor):
 
     @cached_property
     def _windows(self) -> WindowReader:
-        return WindowReader(self._model, self._dataset_reader, self.max_tokens)
+        return WindowReader(self._model, self._dataset_reader)
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         about = instance["metadata"].metadata

@@ -6,10 +6,9 @@ import torch
 from allennlp.data import Batch, DatasetReader, Instance, Token
 from allennlp.data.fields import TextField
 from allennlp.nn.util import move_to_device
-from torch.nn.utils.rnn import pad_sequence
 
-from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.models.bidaf import Bidaf, ReadText
+from elmo_tasks.modules.windows import window_of
 
 # The most tokens of windows that are kept: 115 MB for a model with the biLM `base`.
 _MAX_KEPT = 2**16
@@ -26,11 +25,10 @@ class WindowReader:
     # Parameters
 
     reader: The dataset reader of the model.
-    max_tokens: The most tokens that the model reads at a time, padding included.
     """
 
-    def __init__(self, model: Bidaf, reader: DatasetReader, max_tokens: int) -> None:
-        self._model, self._reader, self._max_tokens = model, reader, max_tokens
+    def __init__(self, model: Bidaf, reader: DatasetReader) -> None:
+        self._model, self._reader = model, reader
         self._kept: OrderedDict[_Key, ReadText] = OrderedDict()
 
     @torch.no_grad()
@@ -38,20 +36,14 @@ class WindowReader:
         """
         Returns `start_logits` and `end_logits` of the windows that are read, one after the other.
         """
-        (question,) = self._read([instance["question"].tokens])  # type: ignore[attr-defined]
+        (asked,) = self._read([instance["question"].tokens])  # type: ignore[attr-defined]
+        question = ReadText(asked.h.unsqueeze(0), asked.mask.unsqueeze(0))
         windows = self._windows(instance)
+        logits = self._model.score_each(question, [0] * len(windows), windows)
+        starts, ends = zip(*logits)
         priors = [window.prior for window in instance["metadata"]["read"]]  # type: ignore[index]
-        logits: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        lengths = [len(window.mask) for window in windows]
-        for indices in batches_by_length(lengths, self._max_tokens):
-            some = [windows[index] for index in indices]
-            batch = ReadText(*(pad_sequence(list(each), batch_first=True) for each in zip(*some)))
-            asked = ReadText(*(each.expand(len(some), *each.shape) for each in question))
-            for index, start, end in zip(indices, *self._model.score(asked, batch)):
-                start, end = (each[: lengths[index]].cpu() for each in (start, end))
-                logits[index] = start + priors[index], end
-        both = zip(*(logits[index] for index in range(len(windows))))
-        return dict(zip(("start_logits", "end_logits"), map(torch.cat, both)))
+        starts = tuple(start + prior for start, prior in zip(starts, priors))
+        return {"start_logits": torch.cat(starts).cpu(), "end_logits": torch.cat(ends).cpu()}
 
     def _windows(self, instance: Instance) -> list[ReadText]:
         """
@@ -72,16 +64,15 @@ class WindowReader:
 
     def _read(self, texts: Sequence[list[Token]]) -> list[ReadText]:
         """Returns the texts as the model encodes them, each by itself."""
-        read: dict[int, ReadText] = {}
-        for indices in batches_by_length(list(map(len, texts)), self._max_tokens):
-            fields = [TextField(texts[index], self._reader.token_indexers) for index in indices]
-            batch = Batch([Instance({"text": field}) for field in fields])
-            batch.index_instances(self._model.vocab)
-            device = self._model._get_prediction_device()
-            tensors = move_to_device(batch.as_tensor_dict(), device)["text"]
-            (found,) = self._model.read(tensors)  # type: ignore[arg-type]
-            for index, h, mask in zip(indices, *found):
-                length = len(texts[index])
-                # A copy, since a slice would keep the whole batch.
-                read[index] = ReadText(h[:length].clone(), mask[:length].clone())
-        return [read[index] for index in range(len(texts))]
+        if not texts:
+            return []
+        fields = [TextField(tokens, self._reader.token_indexers) for tokens in texts]
+        batch = Batch([Instance({"text": field}) for field in fields])
+        batch.index_instances(self._model.vocab)
+        tensors = move_to_device(batch.as_tensor_dict(), self._model._get_prediction_device())
+        rows = enumerate(map(len, texts))
+        read = self._model.read_each(
+            [window_of(tensors["text"], row, 0, length) for row, length in rows]  # type: ignore[arg-type]
+        )
+        # Copies, since slices would keep the whole batch.
+        return [ReadText(h.clone(), mask.clone()) for h, mask in read]

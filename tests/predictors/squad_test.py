@@ -182,7 +182,7 @@ def test_a_label_that_is_not_read_has_no_part_in_the_loss(predictor: SquadPredic
 def test_what_is_read_of_a_passage_by_itself_is_read_once_and_no_more_is_kept_than_allowed(
     predictor: SquadPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = window_reader.WindowReader(predictor._model, predictor._dataset_reader, 8192)
+    reader = window_reader.WindowReader(predictor._model, predictor._dataset_reader)
     monkeypatch.setattr(predictor, "_windows", reader)
     lengths: list[int] = []
     read = predictor._model.read
