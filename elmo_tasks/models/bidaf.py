@@ -116,7 +116,9 @@ class Bidaf(Model):
             question.
         metadata: A dictionary for each question: `passage`, a `Passage`; `id`; if they are known,
             `answers`, a list of texts; and `read`, the windows of the passage that are read (see
-            `Window`). In training a passage is one window.
+            `Window`). In training a passage is one window, unless it is joined of `sampled`
+            paragraphs, which are its windows. One softmax over all windows of a question, the
+            shared norm of Clark and Gardner 2018, is then the loss.
 
         # Returns
 
@@ -127,8 +129,9 @@ class Bidaf(Model):
         """
         # Shape: (batch, passage length), 0 at tokens that are not read
         windows: torch.Tensor
-        ranges = [about.get("read", ()) for about in metadata or ()]
-        if self.training or all(len(each) < 2 for each in ranges):
+        name = "sampled" if self.training else "read"
+        ranges = [about.get(name, ()) for about in metadata or ()]
+        if all(len(each) < 2 for each in ranges):
             q, p = self.read(question, passage)
             start, end = self.score(q, p)
             windows = p.mask.long()

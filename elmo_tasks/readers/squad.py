@@ -1,8 +1,9 @@
 import logging
 import os
-from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, IndexField, MetadataField, TextField
@@ -11,15 +12,19 @@ from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
+from elmo_tasks.readers.other_paragraphs import OtherParagraphs
 from elmo_tasks.readers.squad_file import GoldAnswer, Passage, Question, read_squad
-from elmo_tasks.readers.text_reader import PassageField, TextReader
+from elmo_tasks.readers.text_reader import JoinedField, PassageField, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
-from elmo_tasks.readers.windows import Window, Windows
+from elmo_tasks.readers.windows import Range, Window, Windows
 
 logger = logging.getLogger(__name__)
 
 # At most this many wrong answers of a file are named in the log. The others are only counted.
 _MAX_NAMED = 10
+
+# The most passages that a reader of several paragraphs keeps, more than an article of SQuAD has.
+_MAX_KEPT = 256
 
 # The labels of a question none of whose answers has a place.
 _NOWHERE = (UNKNOWN_LABEL, UNKNOWN_LABEL)
@@ -39,6 +44,11 @@ class SquadReader(TextReader):
     answers or without a word in the question or passage. At the end, the reader logs how many were
     left out and why, and how many answers are not whole tokens.
 
+    With `paragraphs`, a training normalizes over several paragraphs of an article together, the
+    shared norm of Clark and Gardner 2018: behind its passage a question has other
+    paragraphs of the same article, which have no answer (see `OtherParagraphs`). They are drawn
+    each time the file is read.
+
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
     Registered as a `DatasetReader` with name "elmo_squad".
@@ -47,6 +57,8 @@ class SquadReader(TextReader):
 
     max_passage_tokens: For training: passages are cut to this many tokens. A question is left out
         if no answer lies wholly before the cut. By default nothing is cut. Predictors never cut.
+    paragraphs: For training: the most paragraphs of a question, the right one and
+        others of its article.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `SplittingTokenizer()`): A tokenizer whose tokens have `idx` and `idx_end`.
     """
@@ -54,26 +66,27 @@ class SquadReader(TextReader):
     def __init__(
         self,
         max_passage_tokens: int = None,
+        paragraphs: int = 1,
         token_indexers: dict[str, TokenIndexer] = None,
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
         super().__init__(token_indexers, **kwargs)
         check_positive("max_passage_tokens", max_passage_tokens)
+        check_positive("paragraphs", paragraphs)
         self.max_passage_tokens = max_passage_tokens
+        self.paragraphs = paragraphs
         self.tokenizer = tokenizer or SplittingTokenizer()
-        # The last passage is kept, because the next question is often about the same passage.
-        self._text: str | None = None
-        self._passage: Passage
-        self._windows: Windows
-        self._field: PassageField
+        # The last passages are kept, because the next questions are often about the same ones.
+        self._kept: OrderedDict[str, _Text] = OrderedDict()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         counts: Counter[str] = Counter()
         num_left_out = 0
         questions = read_squad(file_path)
+        others = OtherParagraphs(questions, self.paragraphs - 1)
         for question in self.shard_iterable(questions):
-            instance = self._labelled(question, question.origin(file_path), counts)
+            instance = self._labelled(question, others, question.origin(file_path), counts)
             if instance is None:
                 num_left_out += 1
             else:
@@ -92,42 +105,48 @@ class SquadReader(TextReader):
         answers: list[str] = None,
         span: tuple[int, int] = None,
         max_passage_tokens: int = None,
+        others: list[str] = None,
     ) -> Instance:
         """
         Makes an instance of raw text. Raises `ValueError` if the question or the passage has no
         word. `answers` are raw texts for the metric, `span` is the first and last token of the
-        answer, and the passage is cut to `max_passage_tokens`.
+        answer, and the passage is cut to `max_passage_tokens`. `others` are paragraphs that are
+        read beside the passage, also in training, each a window of its own and cut as the passage.
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:
             raise ValueError(f"there is no word in the question {question!r:.80}")
-        in_passage, field = self._tokenized(passage)
-        if max_passage_tokens is not None and max_passage_tokens < len(field):
-            field = TextField(field.tokens[:max_passage_tokens])
-            read = [Window(0, max_passage_tokens)]
+        parts = [
+            self._tokenized(text).cut(max_passage_tokens) for text in (passage, *(others or ()))
+        ]
+        # A batch has fields of one kind, whether a question has others or not.
+        text = parts[0] if others is None else _Text.joined(parts)
+        metadata: dict[str, Any] = {"id": id, "passage": text.passage, "windows": text.windows}
+        if others is None:
+            metadata["read"] = text.windows.near(question_tokens)
         else:
-            read = self._windows.near(question_tokens)
-        fields: dict[str, Field] = {"question": TextField(question_tokens), "passage": field}
-        metadata: dict[str, Any] = {"id": id, "passage": in_passage}
-        metadata.update(windows=self._windows, read=read)
+            metadata["read"] = metadata["sampled"] = [Window(*each) for each in text.windows.ranges]
         if answers is not None:
             metadata["answers"] = answers
+        fields: dict[str, Field] = {"question": TextField(question_tokens), "passage": text.field}
         fields["metadata"] = MetadataField(metadata)
         if span is not None:
-            fields["span_start"], fields["span_end"] = (IndexField(end, field) for end in span)
+            fields["span_start"], fields["span_end"] = (IndexField(end, text.field) for end in span)
         return Instance(fields)
 
-    def _tokenized(self, text: str) -> tuple[Passage, PassageField]:
-        if text != self._text:
+    def _tokenized(self, text: str) -> "_Text":
+        if text not in self._kept:
             tokens = self.tokenizer.tokenize(text)
             if not tokens:
                 raise ValueError(f"there is no word in the passage {text!r:.80}")
-            self._text = text
-            self._passage, self._field = Passage.of(text, tokens), PassageField(tokens)
-            self._windows = Windows(self._passage, tokens)
-        return self._passage, self._field
+            if len(self._kept) >= (_MAX_KEPT if self.paragraphs > 1 else 1):
+                self._kept.popitem(last=False)
+            self._kept[text] = _Text.of(Passage.of(text, tokens), PassageField(tokens))
+        return self._kept[text]
 
-    def _labelled(self, question: Question, origin: str, counts: Counter[str]) -> Instance | None:
+    def _labelled(
+        self, question: Question, others: OtherParagraphs, origin: str, counts: Counter[str]
+    ) -> Instance | None:
         """Returns the instance of a question, or `None` if the question is left out."""
         limit = self.max_passage_tokens
         spans: list[tuple[int, int]] = []
@@ -150,7 +169,17 @@ class SquadReader(TextReader):
             answers=[answer.text for answer in question.answers],
             span=Counter(within).most_common(1)[0][0],
             max_passage_tokens=limit,
+            others=self._drawn(question, others, counts),
         )
+
+    def _drawn(
+        self, question: Question, others: OtherParagraphs, counts: Counter[str]
+    ) -> list[str] | None:
+        if self.paragraphs == 1:
+            return None
+        drawn = [text for text in others.draw(question) if self.tokenizer.tokenize(text)]
+        counts["questions without another paragraph"] += not drawn
+        return drawn
 
     def _reason_against(self, question: Question) -> str | None:
         """Returns the kind of questions, all left out, that this question belongs to, or `None`."""
@@ -169,7 +198,7 @@ class SquadReader(TextReader):
         self, question: Question, origin: str, counts: Counter[str]
     ) -> list[tuple[int, int]]:
         """Returns the first and the last token of each answer that has a place in the passage."""
-        passage, _ = self._tokenized(question.passage)
+        passage = self._tokenized(question.passage).passage
         spans = []
         for answer in question.answers:
             found = answer.found_in(question.passage)
@@ -183,6 +212,33 @@ class SquadReader(TextReader):
                 counts["answers are not whole tokens"] += passage.text_of(*span) != answer.text
                 spans.append(span)
         return spans
+
+
+class _Text(NamedTuple):
+    """A passage, its field and its windows."""
+
+    passage: Passage
+    field: TextField
+    windows: Windows
+
+    @classmethod
+    def of(cls, passage: Passage, field: TextField, ranges: Sequence[Range] = ()) -> "_Text":
+        return cls(passage, field, Windows(passage, field.tokens, ranges=ranges))
+
+    @classmethod
+    def joined(cls, parts: Sequence["_Text"]) -> "_Text":
+        """Returns texts as the paragraphs of one, each a window."""
+        ends = accumulate((len(each.field) for each in parts), initial=0)
+        passage = Passage.joined([each.passage for each in parts])
+        return cls.of(passage, JoinedField([each.field for each in parts]), list(pairwise(ends)))
+
+    def cut(self, max_tokens: int | None) -> "_Text":
+        """Returns the first tokens, which are one window."""
+        if max_tokens is None or len(self.field) <= max_tokens:
+            return self
+        text, starts, ends = self.passage
+        passage = Passage(text, starts[:max_tokens], ends[:max_tokens])
+        return self.of(passage, PassageField(self.field.tokens[:max_tokens]), [(0, max_tokens)])
 
 
 def _warn(origin: str, answer: GoldAnswer, found: GoldAnswer | None, counts: Counter[str]) -> None:

@@ -1,7 +1,7 @@
 import logging
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ logger = logging.getLogger(__name__)
 
 # The keys of lists that hold other lists or questions.
 _LISTS = ("data", "paragraphs")
+
+# The article of paragraphs that are the whole content, and without a title.
+_WHOLE = "the file"
 
 # An answer may be this many characters from its `answer_start`.
 _NEAR = 32
@@ -65,6 +68,8 @@ class Question(NamedTuple):
     id: The id in the file. `read_squad` makes ids unique that are missing or repeated.
     question, passage: Texts, which are empty if the file has none.
     is_impossible: Whether the file says that the passage does not answer the question.
+    article: The `title` of the article that has the passage, or where it is in the JSON if it has
+        `paragraphs` without a title; empty if the file names no article.
     path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`, or in JSON
         lines and Parquet the number of the line.
     """
@@ -75,6 +80,7 @@ class Question(NamedTuple):
     answers: list[GoldAnswer]
     is_impossible: bool
     path: str
+    article: str = ""
 
     def origin(self, file_path: str | os.PathLike) -> str:
         """Returns the beginning of a message about the question: the file and the place in it."""
@@ -95,6 +101,17 @@ class Passage(NamedTuple):
     @classmethod
     def of(cls, text: str, tokens: list[Token]) -> "Passage":
         return cls(text, [token.idx for token in tokens], [token.idx_end for token in tokens])
+
+    @classmethod
+    def joined(cls, passages: Sequence["Passage"]) -> "Passage":
+        """Returns passages as the paragraphs of one, with a blank line between them."""
+        text, starts, ends = "", [], []
+        for passage in passages:
+            text += "\n\n" if text else ""
+            starts += [len(text) + start for start in passage.starts]
+            ends += [len(text) + end for end in passage.ends]
+            text += passage.text
+        return cls(text, starts, ends)
 
     def tokens_of(self, start: int, end: int) -> tuple[int, int] | None:
         """
@@ -155,7 +172,9 @@ def _of_records(file_path: str | os.PathLike) -> Iterator[Question]:
             questions = list(parse_squad(record.values))
         for question in questions:
             path = f"{record.line}: {question.path}" if question.path else str(record.line)
-            yield question._replace(path=path)
+            is_of_line = question.article == _WHOLE
+            article = f"line {record.line}" if is_of_line else question.article
+            yield question._replace(path=path, article=article)
 
 
 def _with_unique_ids(questions: list[Question], file_path: str | os.PathLike) -> list[Question]:
@@ -180,11 +199,12 @@ def _with_unique_ids(questions: list[Question], file_path: str | os.PathLike) ->
     return unique
 
 
-def parse_squad(content: Any, path: str = "") -> Iterator[Question]:
+def parse_squad(content: Any, path: str = "", article: str = "") -> Iterator[Question]:
     """
     Yields the questions in the content of a file. `data` has articles, an article `paragraphs`, and
     a paragraph a `context` and the questions `qas`; the content may also be any one of these, or a
-    list of them. A question may also have its `context` itself.
+    list of them. A question may also have its `context` itself. An article may have a `title`, as
+    may a question with its `context`.
 
     A question has `question`, and may have `id`, `is_impossible`, and `answers` or `answer`. These
     are an object with `text` and `answer_start`, a list of such objects, an object whose `text` and
@@ -194,26 +214,30 @@ def parse_squad(content: Any, path: str = "") -> Iterator[Question]:
     """
     if isinstance(content, list):
         for index, element in enumerate(content):
-            yield from parse_squad(element, f"{path}[{index}]")
+            yield from parse_squad(element, f"{path}[{index}]", article)
         return
     if not isinstance(content, dict):
         raise _unexpected(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
+    title = content.get("title")
+    article = title if isinstance(title, str) and title else article
     for name in _LISTS:
         if name in content:
-            yield from parse_squad(_list(content, name, path), _inside(path, name))
+            place = path or _WHOLE if name == "paragraphs" else ""
+            inside = _list(content, name, path)
+            yield from parse_squad(inside, _inside(path, name), article or place)
             return
     passage = _text(content, "context", path)
     if "qas" in content:
         for index, qa in enumerate(_list(content, "qas", path)):
-            yield _question(qa, passage, f"{_inside(path, 'qas')}[{index}]")
+            yield _question(qa, passage, f"{_inside(path, 'qas')}[{index}]", article)
     elif "question" in content:
-        yield _question(content, passage, path)
+        yield _question(content, passage, path, article)
     # An article or a paragraph may have no question.
     elif not path.rpartition(".")[2].startswith(_LISTS):
         raise _unexpected(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
 
 
-def _question(qa: Any, passage: str, path: str) -> Question:
+def _question(qa: Any, passage: str, path: str, article: str) -> Question:
     if not isinstance(qa, dict) or "question" not in qa:
         raise _unexpected(path, "an object with 'question'", qa)
     is_impossible = qa.get("is_impossible")
@@ -227,6 +251,7 @@ def _question(qa: Any, passage: str, path: str) -> Question:
         answers=list(_answers(qa.get(name), _inside(path, name))),
         is_impossible=str(is_impossible).lower() == "true",
         path=path,
+        article=article,
     )
 
 

@@ -113,3 +113,23 @@ class PassageField(TextField):
         if vocab is not self._vocab:
             super().index(vocab)
             self._vocab = vocab
+
+
+class JoinedField(TextField):
+    """
+    Passages one after the other in one row. Each of them is indexed once, whatever it is joined to.
+    """
+
+    def __init__(self, passages: Sequence[TextField]) -> None:
+        super().__init__([token for passage in passages for token in passage.tokens])
+        self.passages = passages
+
+    def index(self, vocab: Vocabulary) -> None:
+        for passage in self.passages:
+            passage.token_indexers = self.token_indexers
+            passage.index(vocab)
+        indexed = [passage._indexed_tokens for passage in self.passages]
+        self._indexed_tokens = {
+            name: {key: [id for each in indexed for id in each[name][key]] for key in ids}
+            for name, ids in indexed[0].items()
+        }

@@ -4,13 +4,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from allennlp.data import Token
 from spacy.tokens import Doc
 
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 from elmo_tasks.readers.squad_file import Passage
+from elmo_tasks.readers.tf_idf import TfIdf, nearest
 
 # The most tokens of a window. A passage that has no more is read as a whole.
 MAX_TOKENS = 400
@@ -54,16 +55,21 @@ class Windows:
 
     passage, tokens: A passage and its tokens.
     max_tokens: The most tokens of a window.
+    ranges: The windows, if they are known.
     """
 
     def __init__(
-        self, passage: Passage, tokens: Sequence[Token], max_tokens: int = MAX_TOKENS
+        self,
+        passage: Passage,
+        tokens: Sequence[Token],
+        max_tokens: int = MAX_TOKENS,
+        ranges: Sequence[Range] = (),
     ) -> None:
         self._words = [token.ensure_text() for token in tokens]
         self._passage, self._max_tokens = passage, max_tokens
         num_tokens = len(tokens)
-        self.ranges: list[Range] = [(0, num_tokens)]
-        if num_tokens > max_tokens:
+        self.ranges: list[Range] = [*ranges] or [(0, num_tokens)]
+        if not ranges and num_tokens > max_tokens:
             self.ranges = list(self._packed(self.paragraphs))
 
     def __eq__(self, other: object) -> bool:
@@ -88,13 +94,9 @@ class Windows:
         """
         if len(self.ranges) == 1:
             return [Window(*self.ranges[0])]
-        vectorizer, matrix = self._tf_idf
-        (likeness,) = (vectorizer.transform([" ".join(map(str, question))]) @ matrix.T).toarray()
-        # Of windows that are equally like the question, the first comes first.
-        best = sorted(range(len(likeness)), key=lambda index: (-likeness[index], index))[:most]
-        return [
-            Window(*self.ranges[index], _WEIGHT * float(likeness[index])) for index in sorted(best)
-        ]
+        likeness = self._tf_idf.likeness(" ".join(map(str, question)))
+        best = nearest(likeness)[:most]
+        return [Window(*self.ranges[index], _WEIGHT * likeness[index]) for index in sorted(best)]
 
     def around(self, first: int, last: int) -> tuple[int, int]:
         """
@@ -116,13 +118,8 @@ class Windows:
         return self.ranges[bisect_right(self.ranges, (token, len(self._words))) - 1]
 
     @cached_property
-    def _tf_idf(self) -> tuple[Any, Any]:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        # Parts of words are compared, so that words with different endings are alike.
-        vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 5), sublinear_tf=True)
-        texts = (" ".join(self._words[slice(*each)]) for each in self.ranges)
-        return vectorizer, vectorizer.fit_transform(texts)
+    def _tf_idf(self) -> TfIdf:
+        return TfIdf(" ".join(self._words[slice(*each)]) for each in self.ranges)
 
     @cached_property
     def _line_ends(self) -> list[int]:

@@ -239,6 +239,7 @@ REFUSED_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({**COREF, "columns": [*COREF["columns"], "speaker"]}, "must have 'speaker' exactly once"),
     ({**COREF, "columns": [*COREF["columns"], *2 * ["roles"]]}, "must have 'roles' exactly once"),
     ({"type": "elmo_squad", "max_passage_tokens": 0}, "max_passage_tokens must be 1 or more"),
+    ({"type": "elmo_squad", "paragraphs": 0}, "paragraphs must be 1 or more"),
     *[
         ({"type": "elmo_classify", "texts": texts}, "one or two columns")
         for texts in ([], ["a", "a"], ["a", "b", "c"])

@@ -116,7 +116,7 @@ def test_lists_may_nest_in_any_way_that_tools_write(
 
     (read,) = read_squad(file)
 
-    assert read == ("a", "When?", PASSAGE, [GoldAnswer("1910", 20)], False, path)
+    assert read[:-1] == ("a", "When?", PASSAGE, [GoldAnswer("1910", 20)], False, path)
 
 
 def test_json_lines_and_parquet_are_read_with_their_lines(tmp_path: Path) -> None:

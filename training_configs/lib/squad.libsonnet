@@ -13,8 +13,9 @@ base {
   max_answer_tokens:: 17,
   // The number of tokens at which training passages are cut; null for whole passages.
   max_passage_tokens:: null,
-  // What the reader does with an answer that does not stand at its answer_start: 'skip' or
-  // 'refuse'.
+  // The most paragraphs of a training question, of which one is right and the others are of the same
+  // article; a loss normalizes over all of them together.
+  paragraphs:: 1,
   // A passage counts once for each of its questions, which are five on average, so 6 makes nearly as
   // many words unknown as 2 would if it counted once.
   min_count:: 6,
@@ -55,6 +56,7 @@ base {
   },
   dataset_reader: config.validation_dataset_reader {
     [if config.max_passage_tokens != null then 'max_passage_tokens']: config.max_passage_tokens,
+    [if config.paragraphs != 1 then 'paragraphs']: config.paragraphs,
   },
   validation_dataset_reader: {
     type: 'elmo_squad',

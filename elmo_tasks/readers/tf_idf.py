@@ -1,0 +1,24 @@
+from collections.abc import Iterable, Sequence
+
+
+class TfIdf:
+    """Says how much texts are like a question, by the cosine of TF-IDF over parts of words."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        # Parts of words are compared, so that words with different endings are alike.
+        self._vectorizer = TfidfVectorizer(
+            analyzer="char_wb", ngram_range=(4, 5), sublinear_tf=True
+        )
+        self._matrix = self._vectorizer.fit_transform(texts)
+
+    def likeness(self, question: str) -> list[float]:
+        """Returns the cosine of each text and the question, from 0 to 1."""
+        (found,) = (self._vectorizer.transform([question]) @ self._matrix.T).toarray()
+        return found.tolist()
+
+
+def nearest(likeness: Sequence[float]) -> list[int]:
+    """Returns the indices of the texts that are most alike first; of equally alike ones, the first comes first."""
+    return sorted(range(len(likeness)), key=lambda index: (-likeness[index], index))
