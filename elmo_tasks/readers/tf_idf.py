@@ -20,5 +20,5 @@ class TfIdf:
 
 
 def nearest(likeness: Sequence[float]) -> list[int]:
-    """Returns the indices of the texts that are most alike first; of equally alike ones, the first comes first."""
+    """Returns the indices of the texts, the most alike first, and equally alike ones in order."""
     return sorted(range(len(likeness)), key=lambda index: (-likeness[index], index))

@@ -102,7 +102,8 @@ def test_the_order_of_the_other_paragraphs_changes_nothing(built: Built, others:
 def test_without_others_the_loss_and_its_gradient_are_to_the_bit_those_of_the_passage() -> None:
     built = TASK.build()
     found = []
-    for others in (None, []):
+    choices: tuple[list[str] | None, ...] = (None, [])
+    for others in choices:
         torch.manual_seed(5)
         built.model.zero_grad()
         loss_of(built, *(instance_of(built, number, others) for number in range(3))).backward()
