@@ -112,7 +112,7 @@ def bilm_of_path(name: str) -> dict[str, Any] | None:
 def with_kept_options(config: Any, folder: Path) -> Any:
     """
     Returns a copy of the config of a model, in which a `bilm` that is given by its path has the
-    options that the training run kept in the folder.
+    options that the training run kept in the folder. Raises `ConfigurationError` if it kept none.
     """
     config, kept = copy.deepcopy(config), _kept_options(folder)
     for parent in parents_of_bilms(config):
@@ -123,6 +123,8 @@ def with_kept_options(config: Any, folder: Path) -> Any:
             if file not in KNOWN_BILMS:
                 del fields["pretrained_file"]
             parent["bilm"] = {"options": kept[file], **fields}
+        elif isinstance(file, str) and isinstance(parent["bilm"], dict) and "options" not in fields:
+            raise _is_gone(file)
     return config
 
 
@@ -150,10 +152,28 @@ def _with_kept_options(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
     if is_trained and file in kept and not os.path.exists(os.path.expanduser(file)):
         others = {key: value for key, value in fields.items() if key != "pretrained_file"}
         return {**others, "options": kept[file]}
+    if file and is_trained:
+        _check_is_there(file)
     if file and not is_trained and folder.is_dir():
         kept[file] = read_options(locate_bilm(file).options)
         write_whole(folder / KEPT_OPTIONS, json.dumps(kept))
     return fields
+
+
+def _check_is_there(file: str) -> None:
+    """Says what a trained model lacks if neither its biLM nor that biLM's options are there."""
+    try:
+        locate_bilm(file)
+    except ConfigurationError as error:
+        raise _is_gone(file) from error
+
+
+def _is_gone(file: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the model was trained with the biLM {file!r:.200}, and has not kept its options: put "
+        '{"options": ...} with the content of its options.json in place of it into config.json, or '
+        "train again"
+    )
 
 
 def _fields_of(bilm: Any) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class ElmoLanguageModel(Model):
         trained. This helps a biLM from `options.json` and `weights.hdf5`, which have no softmax.
     pretrained_file: The `model.tar.gz` of another training run, from which this training goes on.
         Widths and vocabulary must be the same. The new archive does not need this file.
+    serialization_dir: AllenNLP passes this argument (see `bilm_from_config`).
     """
 
     default_predictor = "elmo_language_model"
@@ -64,12 +65,13 @@ class ElmoLanguageModel(Model):
         dtype: str = None,
         num_softmax_batches: int = 0,
         pretrained_file: str = None,
+        serialization_dir: str = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(vocab, **kwargs)
         fields = _with_vocabulary(bilm, vocab)
         is_of_words = fields is not bilm
-        bilm = bilm_from_config(fields)
+        bilm = bilm_from_config(fields, serialization_dir)
         if is_of_words:
             bilm.word_table.lexicon.set_words(_words(vocab))
         if not bilm.format.in_hdf5:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.models import load_archive
+from allennlp.models import archive_model, load_archive
 
 from elmo_tasks.archives.elmo_of_model import load_bilm
 from elmo_tasks.archives.open_archive import open_archive
@@ -89,6 +89,46 @@ def test_an_archive_without_the_options_of_a_folder_says_what_to_do(folder: Path
         open_archive("run")
 
     assert "--include-package" not in str(e.value)
+
+
+@pytest.mark.parametrize("bilm", ["mine/bilm", {"pretrained_file": "mine/bilm"}], ids=type)
+def test_an_archive_whose_folder_is_gone_names_it(folder: Path, bilm: Any) -> None:
+    train_model(Params(config_of(bilm)), "run")
+    Path("run", KEPT_OPTIONS).unlink()
+    Path("run/model.tar.gz").unlink()
+    archive_model("run", "best.th")
+    shutil.move("mine", "elsewhere")
+
+    # AllenNLP takes the name out of an object before the model sees it.
+    doors = [open_archive, load_bilm, *([load_archive] if isinstance(bilm, str) else [])]
+    for door in doors:
+        for name in ("run", "run/model.tar.gz"):
+            with pytest.raises(ConfigurationError, match="the biLM 'mine/bilm', and has not") as e:
+                door(name)
+            assert "hub" not in str(e.value) and "\n" not in str(e.value)
+
+
+def test_a_language_model_of_allennlps_train_carries_the_options_of_a_folder(folder: Path) -> None:
+    bilm = {"pretrained_file": "mine/bilm", "requires_grad": True, "state": "reset"}
+    Path("text.txt").write_text("The boat left the bank .\nA fine film .\n")
+    config = {
+        "dataset_reader": {"type": "elmo_sentences"},
+        "train_data_path": "text.txt",
+        "model": {"type": "elmo_language_model", "bilm": bilm, "num_samples": 3},
+        "data_loader": {"batch_size": 2},
+        "trainer": {"optimizer": {"type": "adagrad"}, "num_epochs": 1, "cuda_device": -1},
+    }
+    trained = train_model(Params(config), "run")
+    shutil.move("mine", "elsewhere")
+
+    for name in ("run", "run/model.tar.gz"):
+        model = open_archive(name).model
+        torch.testing.assert_close(model.state_dict(), trained.state_dict(), rtol=0, atol=0)
+    assert load_archive("run/model.tar.gz").model.state_dict().keys() == model.state_dict().keys()
+    _, found = load_bilm("run/model.tar.gz")
+    torch.testing.assert_close(found.weights(), trained.bilm.weights(), rtol=0, atol=0)
+    assert ElmoEncoder.from_pretrained("run")(["A fine film ."])["elmo"].shape == (1, 4, 32)
+    assert load("run/model.tar.gz").predict({"sentence": "A fine film ."})["forward_perplexity"] > 0
 
 
 def test_a_training_that_names_a_folder_is_recovered(folder: Path) -> None:
