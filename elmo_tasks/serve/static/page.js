@@ -30,7 +30,8 @@ function printable(text) {
   });
 }
 
-// Makes an element. Texts are set as text, never as HTML, because they come from users.
+// Makes an element. Strings are set as text, never as HTML, and are `printable`: they are the page's
+// own words, and names and labels from files.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   if (withTexts.includes(tag)) element.dir = 'auto';
@@ -40,38 +41,49 @@ function make(tag, attributes = {}, ...children) {
     else if (value !== null) element.setAttribute(name, value);
   }
   const shown = (child) => (typeof child === 'string' ? printable(child) : child);
-  element.append(...(tag === 'textarea' ? children : children.map(shown)));
+  element.append(...children.map(shown));
+  return element;
+}
+
+// Makes an element whose strings are a text of the user, shown as it is. The element isolates them
+// (`dir`), so that no mark of direction in them turns the words around it. An element within such a
+// text has `dir: null`: it takes part in the text's direction.
+function quote(tag, attributes = {}, ...pieces) {
+  const element = make(tag, { dir: 'auto', ...attributes });
+  element.append(...pieces);
   return element;
 }
 
 // Whether an element runs from right to left, and the direction of words.
 const isLeftward = (element) => element.matches(':dir(rtl)');
-const directionOf = (words) => (isLeftward(make('p', {}, words.join(' '))) ? 'rtl' : 'ltr');
+const directionOf = (words) => (isLeftward(quote('p', {}, words.join(' '))) ? 'rtl' : 'ltr');
 
 const shown = (number, digits = 3) => number.toFixed(digits).replace(/^-(0\.0+)$/, '$1');
-const heading = (text) => make('h2', {}, text);
+const heading = (...pieces) => make('h2', {}, ...pieces);
 
-// A table whose rows are lists of cells; strings of digits are right-aligned.
+// A table whose caption is a list of pieces, and whose rows are lists of cells; strings of digits are
+// right-aligned.
 function table(caption, columns, rows, attributes = {}) {
   const cell = (content, index) => {
-    if (index === 0) return make('th', { scope: 'row' }, content);
     if (content instanceof HTMLTableCellElement) return content;
+    if (index === 0) return make('th', { scope: 'row' }, content);
     const isNumber = typeof content === 'string' && /^-?[\d.,]+( %)?$/.test(content);
     return make('td', isNumber ? { class: 'number' } : {}, content);
   };
-  const head = columns.map((name) => make('th', { scope: 'col' }, name));
+  const head = columns.map((name) => (name instanceof HTMLTableCellElement ? name : make('th', { scope: 'col' }, name)));
   return make('div', { class: 'scroll' }, make('table', attributes,
-    make('caption', {}, caption),
+    make('caption', {}, ...[caption].flat()),
     make('thead', {}, make('tr', {}, ...head)),
     make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map(cell))))));
 }
 
-// Probabilities, or other numbers from 0 to 1, as bars.
-function bars(caption, numbers) {
+// Probabilities, or other numbers from 0 to 1, as bars. `named` makes the cells of the names: `quote`
+// if they are words of the user.
+function bars(caption, numbers, named = make) {
   const row = ([name, number]) => {
     const bar = make('div', { class: 'bar' });
     bar.style.width = `${100 * number}%`;
-    return make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, bar),
+    return make('tr', {}, named('th', { scope: 'row' }, name), make('td', {}, bar),
       make('td', { class: 'number' }, shown(number)));
   };
   return make('table', { class: 'bars' }, make('caption', {}, caption),
@@ -102,8 +114,8 @@ function rove(elements) {
 // A group of words of which one is chosen. Calls `choose` with the index of a word.
 function wordButtons(words, choose) {
   // Not <button>: a line may break between a button and the comma after it.
-  const buttons = words.map((word, index) => make('span', {
-    role: 'button', class: 'token', 'aria-pressed': 'false',
+  const buttons = words.map((word, index) => quote('span', {
+    role: 'button', class: 'token', dir: null, 'aria-pressed': 'false',
     onclick: () => {
       buttons.forEach((button, other) => button.setAttribute('aria-pressed', String(other === index)));
       choose(index);
@@ -129,18 +141,18 @@ function legend(names, meanings) {
 // Words, the stronger in colour the more they matter.
 function weighted(tokens, weights) {
   const largest = Math.max(...weights, 1e-9);
-  return make('p', { class: 'text' }, ...tokens.flatMap((token, index) => [make('span', {
-    class: 'warm word', '--weight': 0.8 * weights[index] / largest, title: shown(weights[index]),
+  return quote('p', { class: 'text' }, ...tokens.flatMap((token, index) => [quote('span', {
+    class: 'warm word', dir: null, '--weight': 0.8 * weights[index] / largest, title: shown(weights[index]),
   }, token), ' ']));
 }
 
-// A choice of one of several names. Calls `choose` with the index of a name.
+// A choice of one of several names, which are strings or lists of pieces. Calls `choose` with the index of a name.
 let numGroups = 0;
 function radio(legend, names, choose) {
   const group = `group-${numGroups += 1}`;
   const labels = names.map((name, index) => make('label', {}, make('input', {
     type: 'radio', name: group, onchange: () => choose(index), ...(index === 0 ? { checked: '' } : {}),
-  }), ' ', make('bdi', {}, name)));
+  }), ' ', make('bdi', {}, ...[name].flat())));
   return make('fieldset', {}, make('legend', {}, legend), ...labels);
 }
 
@@ -157,7 +169,7 @@ const show = {
   },
 
   tags(answer) {
-    const row = (word, index) => [word, answer.tags[index], shown(answer.probabilities[index])];
+    const row = (word, index) => [quote('th', { scope: 'row' }, word), answer.tags[index], shown(answer.probabilities[index])];
     return [table('The tag of each word', ['word', 'tag', 'probability'], answer.tokens.map(row))];
   },
 
@@ -171,15 +183,18 @@ const show = {
     let end = 0;
     for (const { type, text, confidence, characters } of answer.entities) {
       if (!types.includes(type)) types.push(type);
-      const about = `${type || 'entity'} “${text}”, confidence ${shown(confidence)}`;
-      const tell = () => { readout.textContent = about; };
-      pieces.push(points.slice(end, characters[0]).join(''), make('mark', {
-        class: `entity type-${types.indexOf(type) % 5}`, '--confidence': confidence,
-        title: about, tabindex: 0, onmouseenter: tell, onfocus: tell,
+      const sure = `confidence ${shown(confidence)}`;
+      const tell = () => {
+        const pieces = [`${type || 'entity'} “`, quote('bdi', {}, text), `”, ${sure}`];
+        readout.replaceChildren(...make('p', {}, ...pieces).childNodes);
+      };
+      pieces.push(points.slice(end, characters[0]).join(''), quote('mark', {
+        dir: null, class: `entity type-${types.indexOf(type) % 5}`, '--confidence': confidence,
+        title: sure, tabindex: 0, onmouseenter: tell, onfocus: tell,
       }, text, make('small', {}, type)));
       end = characters[1];
     }
-    const marked = make('p', { class: 'text' }, ...pieces, points.slice(end).join(''));
+    const marked = quote('p', { class: 'text' }, ...pieces, points.slice(end).join(''));
     return [marked, readout, legend(types, meanings)];
   },
 
@@ -187,19 +202,20 @@ const show = {
     const points = Array.from(input.passage);
     // A passage that is read in windows is long: it stands in a box, at the answer.
     const isLong = answer.paragraph !== undefined;
-    const text = make('p', isLong ? { class: 'text long', tabindex: 0 } : { class: 'text' });
+    const text = quote('p', isLong ? { class: 'text long', tabindex: 0 } : { class: 'text' });
     const draw = (chosen) => {
       const { start, end } = answer.best[chosen];
-      const mark = make('mark', {}, points.slice(start, end).join(''));
+      const mark = quote('mark', { dir: null }, points.slice(start, end).join(''));
       text.replaceChildren(points.slice(0, start).join(''), mark, points.slice(end).join(''));
       text.scrollTop = mark.offsetTop - text.clientHeight / 2;
     };
     draw(0);
     // The text has no height before it is part of the page.
     if (isLong) requestAnimationFrame(() => draw(0));
-    const names = answer.best.map((span, index) => `${index + 1}: ${span.answer} (${shown(span.probability)})`);
+    const names = answer.best.map((span, index) =>
+      [`${index + 1}: `, quote('bdi', {}, span.answer), ` (${shown(span.probability)})`]);
     return [
-      make('p', { class: 'big' }, answer.answer),
+      quote('p', { class: 'big' }, answer.answer),
       text,
       radio('Best answers (with their probabilities)', names, draw),
     ];
@@ -222,9 +238,10 @@ const show = {
         index = tokens[1];
       }
       skip(answer.tokens.length);
-      return [predicate.text, ...cells];
+      return [quote('th', { scope: 'row' }, predicate.text), ...cells];
     });
-    const roles = table('The roles of each predicate: the stronger the colour, the more confident', ['', ...answer.tokens], rows, { dir: directionOf(answer.tokens) });
+    const words = answer.tokens.map((token) => quote('th', { scope: 'col' }, token));
+    const roles = table('The roles of each predicate: the stronger the colour, the more confident', ['', ...words], rows, { dir: directionOf(answer.tokens) });
     // The arrow keys scroll the focused table if it is wider than the page.
     roles.tabIndex = 0;
     roles.setAttribute('role', 'group');
@@ -244,34 +261,35 @@ const show = {
       while (next < mentions.length && mentions[next].characters[0] < end) {
         const { characters: [from, to], index, probability } = mentions[next];
         next += 1;
-        pieces.push(points.slice(start, from).join(''), make('mark', {
-          class: `entity type-${index % 5}`, '--confidence': probability ?? 1,
+        pieces.push(points.slice(start, from).join(''), quote('mark', {
+          dir: null, class: `entity type-${index % 5}`, '--confidence': probability ?? 1,
           title: probability === null ? 'the first mention' : `probability ${shown(probability)}`,
         }, ...marked(from, to), make('small', {}, String(index + 1))));
         start = to;
       }
       return [...pieces, points.slice(start, end).join('')];
     };
-    const item = (cluster) => make('li', {}, cluster.map((mention) => mention.text).join(', '));
+    const item = (cluster) => make('li', {}, ...cluster.flatMap((mention, index) =>
+      [index ? ', ' : '', quote('bdi', {}, mention.text)]));
     return [
-      make('p', { class: 'text' }, ...marked(0, points.length)),
+      quote('p', { class: 'text' }, ...marked(0, points.length)),
       heading('Clusters'),
-      make('ol', { class: 'clusters' }, ...answer.clusters.map(item)),
+      make('ol', { class: 'clusters', dir: directionOf([answer.document]) }, ...answer.clusters.map(item)),
     ];
   },
 
   layers(answer) {
     const box = make('div', { 'aria-live': 'polite' });
     const buttons = wordButtons(answer.tokens, (chosen) => {
-      const rows = answer.tokens.map((word, other) => [word, ...answer.cosines.map((layer) => {
+      const rows = answer.tokens.map((word, other) => [quote('th', { scope: 'row' }, word), ...answer.cosines.map((layer) => {
         const cosine = layer[chosen][other];
         return make('td', { class: 'number warm', '--weight': Math.max(cosine, 0) }, shown(cosine, 2));
       })]);
-      box.replaceChildren(table(`Cosine to “${answer.tokens[chosen]}”`, ['word', ...answer.layers], rows));
+      box.replaceChildren(table(['Cosine to “', quote('bdi', {}, answer.tokens[chosen]), '”'], ['word', ...answer.layers], rows));
     });
     const spaced = buttons.flatMap((button) => [button, ' ']);
     buttons[Math.min(1, buttons.length - 1)].click();
-    return [make('p', { class: 'quiet' }, 'Choose a word:'), make('p', { class: 'text' }, ...spaced), box];
+    return [make('p', { class: 'quiet' }, 'Choose a word:'), quote('p', { class: 'text' }, ...spaced), box];
   },
 
   words(answer) {
@@ -280,7 +298,7 @@ const show = {
     const bits = (way, index) => make('td', { class: 'number warm', '--weight': Math.min(answer[way][index] / 20, 1) }, shown(answer[way][index], 1));
     const buttons = wordButtons(answer.tokens, (chosen) => {
       const ways = { forward: 'By the words before', backward: 'By the words after', both: 'By both' };
-      box.replaceChildren(heading(`Likelier than “${answer.tokens[chosen]}”`), make('div', { class: 'columns' },
+      box.replaceChildren(heading('Likelier than “', quote('bdi', {}, answer.tokens[chosen]), '”'), make('div', { class: 'columns' },
         ...Object.entries(ways).map(([way, title]) => bars(title, Object.fromEntries(answer.likely[chosen][way])))));
     });
     const rows = answer.tokens.map((word, index) => [buttons[index], bits('forward', index), bits('backward', index), answer.known[index] ? '' : 'unknown']);
@@ -305,8 +323,8 @@ const show = {
       const order = points.map((_, index) => index).filter((index) => index !== chosen)
         .sort((one, other) => cosines[chosen][other] - cosines[chosen][one]);
       const item = (index) => make('li', {}, make('span', { class: 'number' }, shown(cosines[chosen][index])),
-        make('button', { type: 'button', onclick: () => choose(index) }, sentence(index)));
-      list.replaceChildren(make('p', {}, 'Chosen: ', make('strong', {}, sentence(chosen))),
+        quote('button', { type: 'button', onclick: () => choose(index) }, sentence(index)));
+      list.replaceChildren(make('p', {}, 'Chosen: ', quote('strong', {}, sentence(chosen))),
         make('ol', { class: 'list', 'aria-label': 'The other occurrences, the nearest first' }, ...order.map(item)));
     };
     const names = answer.layers.map((each) => each.name);
@@ -321,7 +339,7 @@ const show = {
         make('div', {}, heading(count), plot, readout),
         make('div', {}, heading('The nearest occurrences, with their cosines'), list)),
       heading('Without context'),
-      bars('The nearest words of the text in layer 0, where a word has one vector', similar),
+      bars('The nearest words of the text in layer 0, where a word has one vector', similar, quote),
     ];
   },
 };
@@ -395,7 +413,7 @@ function mattering(about, input, answer) {
       const draw = (label) => drawn.replaceChildren(...texts.flatMap(({ field, tokens, weights }) =>
         [...(texts.length > 1 ? [make('h3', {}, field)] : []), weighted(tokens, weights[label])]));
       draw(0);
-      const labels = answer.tags ? answer.tokens : [];
+      const labels = answer.tags ? answer.tokens.map((token) => quote('bdi', {}, token)) : [];
       box.replaceChildren(heading('Words that matter'),
         make('p', { class: 'quiet' }, 'The stronger a word’s colour, the more the answer depends on it: the gradient of the loss times the word’s vector.'),
         ...(labels.length > 1 ? [radio('For', labels, draw)] : []), drawn);
@@ -456,7 +474,7 @@ function form(about, path) {
     } catch (problem) {
       if (asking.signal.aborted) return;
       result.replaceChildren();
-      error.textContent = problemOf(problem);
+      error.textContent = printable(problemOf(problem));
     }
     status.textContent = '';
     result.setAttribute('aria-busy', 'false');
@@ -466,7 +484,7 @@ function form(about, path) {
     for (const [name, box] of Object.entries(boxes)) box.value = example[name];
     ask();
   };
-  const examples = about.examples.map((example) => make('li', {}, make('button', {
+  const examples = about.examples.map((example) => make('li', {}, quote('button', {
     type: 'button', onclick: () => choose(example),
   }, exampleName(example))));
   const content = [
