@@ -12,8 +12,14 @@ from typing import Any
 
 import httpx
 import pytest
+from allennlp.models import load_archive
 
-from tests.helpers.served import NAMES
+from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.serve.app import ServedModel
+from tests.helpers.command_line import our_command
+from tests.helpers.configs import FIXTURE_BILM, evaluate
+from tests.helpers.served import NAMES, app_of, running
+from tests.helpers.training import train
 
 ROOT = Path(__file__).parents[2]
 BROWSER = ROOT / "build" / "browser"
@@ -215,6 +221,67 @@ def test_words_are_coloured_by_how_much_they_matter(page: Any, address: str, tit
     weights = [weight for text in texts["texts"] for weight in text["weights"][0]]
     shown = [float(words.nth(index).get_attribute("title")) for index in range(len(expected))]
     assert shown == pytest.approx(weights, abs=6e-4)
+
+
+PRODUCTS = ["Rasko", "Tibo", "Velm"]
+
+
+def products(num_sentences: int) -> str:
+    """Returns sentences in columns, each with a product."""
+    sentences = (
+        f"The O\nred O\n{PRODUCTS[n % 3]} B-PRODUCT\nbroke O\n{n} O\ntimes O\n"
+        for n in range(num_sentences)
+    )
+    return "\n".join(sentences)
+
+
+@pytest.fixture(scope="module")
+def own_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of a model that was trained on a file by `new tag`."""
+    folder = tmp_path_factory.mktemp("own")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("parts.txt").write_text(products(24))
+        our_command("new", "tag", Path("parts.txt"))
+        text = Path("parts.jsonnet").read_text()
+        text = text.replace("'elmo_tasks/", f"'{config_folder()}/lib/")
+    config = evaluate(f"{text} + {{ bilm:: {FIXTURE_BILM}, hidden_dim:: 8, store:: null }}")
+    config["trainer"]["num_epochs"] = 30
+    config["trainer"]["optimizer"]["lr"] = 0.03
+    for name in ("train_data_path", "validation_data_path"):
+        config[name] = str(folder / config[name])
+    train(config, folder / "run")
+    served = ServedModel("parts", load_archive(str(folder / "run" / "model.tar.gz")))
+    with running(app_of([served])) as url:
+        yield url
+
+
+def test_a_model_of_own_data_has_its_name_its_labels_and_two_examples(
+    browser: Any, own_address: str
+) -> None:
+    context = browser.new_context()
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    page.goto(own_address)
+    page.get_by_role("tab").first.wait_for()
+
+    panel = answered(page.get_by_role("tabpanel", name="parts", exact=True))
+
+    assert page.get_by_role("tab").first.inner_text() == "parts"
+    assert page.title() == "parts – ELMo in the browser"
+    about = "Marks the spans of a sentence that are: PRODUCT."
+    assert panel.locator(".about").inner_text() == about
+    examples = panel.locator(".examples button").all_inner_texts()
+    assert len(set(examples)) == 2
+    for index, example in enumerate(examples):
+        assert example.startswith("The red ") and example.endswith(" times")
+        panel.locator(".examples button").nth(index).click()
+        marked = panel.locator("mark", has_text=example.split()[2])
+        assert marked.inner_text().split() == [f"{example.split()[2]}PRODUCT"]
+        assert panel.locator(".legend dt").all_inner_texts() == ["PRODUCT"]
+        assert panel.locator(".legend dd").count() == 0
+    assert "persons" not in panel.inner_text()
+    context.close()
 
 
 def find(page: Any, answer: dict[str, Any]) -> Any:
