@@ -27,6 +27,7 @@ from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.predictors.text_predictor import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.middleware import OwnPageOnly
+from elmo_tasks.serve.openapi import openapi
 from elmo_tasks.serve.tools import LAYERS, SENSES, WORDS, layer_cosines, senses, word_bits
 from elmo_tasks.serve.worker import Predict, Stopped, Worker, count_words
 
@@ -64,6 +65,12 @@ class ServedModel:
         task: Task | None = getattr(self.predictor, "task", None)
         self.task = own_task(self.predictor, name) or task or Task(name, name, _IN_JSON)
 
+    @property
+    def fields(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the texts of an input, and of the other fields that the predictor reads."""
+        names = ("input_names", "other_names")
+        return tuple(tuple(getattr(self.predictor, name, ())) for name in names)
+
     def describe(self) -> JsonDict:
         """Returns the description of the model for `GET /models`."""
         return {
@@ -71,7 +78,7 @@ class ServedModel:
             "class": type(self.model).__name__,
             "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
             "mixes": mixes_of(self.model),
-            **describe(self.task, getattr(self.predictor, "input_names", ())),
+            **describe(self.task, self.fields[0]),
         }
 
 
@@ -121,16 +128,18 @@ def make_app(
         )
 
     answers: dict[str, Predict] = {}
+    fields: dict[str, tuple[tuple[str, ...], ...]] = {}
     most_read: dict[str, int | None] = {}
     for model in models:
         answers[f"/predict/{model.name}"] = model.predictor.predict_batch_json
-        for name in ("predict", "saliency"):
-            path = f"/{name}/{model.name}"
-            most_read[path] = getattr(model.predictor, "max_tokens_read", None)
         if model.task.explained:
             answers[f"/saliency/{model.name}"] = _each(partial(saliency, model.predictor))
+        for path in answers.keys() - fields.keys():
+            most_read[path] = getattr(model.predictor, "max_tokens_read", None)
+            fields[path] = model.fields
     for task, tool in tools:
         answers[f"/{task.name}"] = _each(tool)
+        fields[f"/{task.name}"] = (tuple(task.examples[0]), ())
     answering = Answering(limits)
 
     def route(path: str, predict: Predict) -> Route:
@@ -139,11 +148,15 @@ def make_app(
 
         return Route(path, answer, methods=["POST"])
 
+    async def description(request: Request) -> Response:
+        return JSONResponse(openapi(fields))
+
     app = Starlette(
         routes=[
             Route("/", page),
             Route("/health", health),
             Route("/models", about),
+            Route("/openapi.json", description),
             Mount("/static", StaticFiles(directory=STATIC)),
             *(route(*each) for each in answers.items()),
         ],
