@@ -1,4 +1,5 @@
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -266,3 +267,23 @@ def test_a_value_of_many_rows_of_parquet_is_in_memory_once(tmp_path: Path) -> No
 
     assert len(first.values["text"]) == 2**20
     assert pyarrow.total_allocated_bytes() < 2**25
+
+
+def test_cells_of_excel_with_dates_and_numbers_are_text_that_reads_as_in_the_sheet(
+    tmp_path: Path,
+) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    noon = datetime.datetime(2026, 3, 1, 12, 30)
+    book.active.append(["day", "time", "clock", "count", "text"])
+    book.active.append([datetime.date(2026, 3, 1), noon, noon.time(), 3, "1 March"])
+    book.save(tmp_path / "dates.xlsx")
+
+    (record,) = read_records(tmp_path / "dates.xlsx")
+
+    assert record.values == {
+        "day": "2026-03-01",
+        "time": "2026-03-01 12:30:00",
+        "clock": "12:30:00",
+        "count": 3,
+        "text": "1 March",
+    }
