@@ -135,10 +135,11 @@ CONTRACTS = {
             "data_loader.batch_sampler.shuffle": False,
             "validation_data_loader.batch_sampler.shuffle": False,
         },
-        lengths=[{"tokens": 40, "tags": 40}],
+        lengths=[{"tokens": 40, "tags": 40, "is_predicate": 40}],
         outputs=["loss"],
-        at_padding=("best_tags", "mask", "logits"),
-        metrics={
+        at_padding=("best_tags", "mask", "logits", "predicate_logits"),
+        metrics={"predicates-f1"}
+        | {
             f"{name}-{of}"
             for name in ("precision", "recall", "f1-measure")
             for of in (
