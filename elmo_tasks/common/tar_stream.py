@@ -20,8 +20,8 @@ _MOVING = re.compile(rb"size|GNU\.sparse\..*")
 class TarStream:
     """
     A compressed tar archive whose headers are checked before `tarfile` reads them. `tarfile` reads
-    long names and records of any size, recurs for each header before a member, and before Python
-    3.11.10 and 3.12.6 takes a time that grows with the square of the number of digits
+    long names and records of any size, and recurses once for each header before a member. Before
+    Python 3.11.10 and 3.12.6, its time grows with the square of the number of digits in a header
     (CVE-2024-6232). Raises `tarfile.TarError` for such headers, and if more than `most` bytes are
     read.
     """

@@ -143,8 +143,8 @@ class AnswerTable:
         self, path: str | os.PathLike, form: str, header: bool = True, may_be_empty: bool = False
     ) -> None:
         """
-        Writes the rows as a file of a form. Writes no file without rows, unless it `may_be_empty`,
-        and no names of columns without a `header`.
+        Writes the rows to a file in the given form. If there are no rows, writes a file only if
+        `may_be_empty` is set. Writes the names of the columns only if `header` is set.
         """
         if self._num_rows == 0 and not may_be_empty:
             return

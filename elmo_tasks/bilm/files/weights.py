@@ -57,7 +57,7 @@ class Weights:
 @contextmanager
 def open_weights(path: str | os.PathLike, options: BiLmOptions) -> Iterator[Weights]:
     """
-    Opens a file of weights, and checks its layout before a biLM takes memory for the options.
+    Opens a file of weights, and checks that it fits the options before a biLM is allocated.
 
     # Raises
 

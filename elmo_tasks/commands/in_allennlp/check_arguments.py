@@ -119,7 +119,7 @@ def _check_trainer(trainer: Mapping[str, Any]) -> None:
         number = trainer.get(name)
         if number is not None and number is not False and number <= 0:
             raise ConfigurationError(
-                f"trainer.{name} must be above 0, not {number}; leave it out for none"
+                f"trainer.{name} must be above 0, not {number}; to turn it off, leave it out"
             )
 
 

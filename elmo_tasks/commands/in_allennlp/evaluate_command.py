@@ -73,8 +73,8 @@ def _outputs(args: argparse.Namespace, option: str, num_paths: int) -> list[str 
         return [None] * num_paths
     if len(names.split(",")) != num_paths:
         raise ConfigurationError(
-            f"--{option.replace('_', '-')} {names}: expected a file for each file of data, "
-            f"separated by commas: {args.input_file}"
+            f"--{option.replace('_', '-')} {names}: give one file for each input file, "
+            f"separated by commas; the input files are {args.input_file}"
         )
     return names.split(",")
 

@@ -57,7 +57,7 @@ def read_examples(
 def row_examples(
     reader: ClassifyReader, records: Iterable[Record], left_out: LeftOut | None = None
 ) -> Iterator[Example]:
-    """Yields the examples of the rows that have each text and a label."""
+    """Yields an example for each row that has all texts and a label, and skips the other rows."""
     for record in reader.complete_rows(records, left_out):
         with at_line(record.file, record.line):
             label = reader.labels_of(record.values)

@@ -49,7 +49,7 @@ class SrlMetric(Metric):
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
         Returns `precision-ROLE`, `recall-ROLE` and `f1-measure-ROLE` over the predicates of all
-        processes, for each role that occurred and for `overall`. Without arguments, a score is 0.
+        processes, for each role that occurred and for `overall`. A score over no arguments is 0.
         """
         correct, predicted, gold = (
             summed_counts(counts) for counts in (self._correct, self._predicted, self._gold)

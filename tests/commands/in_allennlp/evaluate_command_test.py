@@ -46,7 +46,9 @@ def test_an_evaluation_drops_no_input_of_a_last_batch() -> None:
 
 def test_each_file_needs_an_output_of_its_own(tmp_path: Path) -> None:
     for option in ("--output", "--predictions-output-file"):
-        with pytest.raises(ConfigurationError, match=f"^{option} x: expected a file for each file"):
+        with pytest.raises(
+            ConfigurationError, match=f"^{option} x: give one file for each input file"
+        ):
             our_command("evaluate", "sst", "a.txt,b.txt", option, "x")
 
 
