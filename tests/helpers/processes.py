@@ -58,7 +58,8 @@ def run_until_signalled(work: Callable[[Callable[[], object]], object], num_sign
         for _ in range(num_signals):
             os.read(reader, 1)
     finally:
-        os.close(reader)
+        # A fork that writes to a pipe without a reader would end by itself.
         os.kill(pid, signal.SIGKILL)
+        os.close(reader)
         status = end(pid)
     return status
