@@ -121,9 +121,10 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
                 named_packages.add(package.partition(".")[0])
         # The import loads PyTorch, which a command without this option may not need.
         if "threads" in args:
-            from elmo_tasks.common.threads import choose_threads
+            with working("starting"):
+                from elmo_tasks.common.threads import choose_threads
 
-            choose_threads(args.threads)
+                choose_threads(args.threads)
         command.run(args)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from elmo_tasks.commands.options import add_shared, packaged
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.progress import working
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,13 +48,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.archives.elmo_of_model import load_bilm
-    from elmo_tasks.archives.onnx_file import ONNX_FILE, write_onnx
-    from elmo_tasks.bilm.files.options import num_parameters
-    from elmo_tasks.common.file_names import MIX_FILE, OPTIONS_FILE, VOCABULARY_FILE, WEIGHTS_FILE
-    from elmo_tasks.common.outputs import check_outputs
-    from elmo_tasks.elmo.mix import ElmoMix
-    from elmo_tasks.elmo.opening import open_elmo
+    with working("starting"):
+        from elmo_tasks.archives.elmo_of_model import load_bilm
+        from elmo_tasks.archives.onnx_file import ONNX_FILE, write_onnx
+        from elmo_tasks.bilm.files.options import num_parameters
+        from elmo_tasks.common.file_names import (
+            MIX_FILE,
+            OPTIONS_FILE,
+            VOCABULARY_FILE,
+            WEIGHTS_FILE,
+        )
+        from elmo_tasks.common.outputs import check_outputs
+        from elmo_tasks.elmo.mix import ElmoMix
+        from elmo_tasks.elmo.opening import open_elmo
 
     # A mix or a vocabulary in the folder would be taken for the mix or vocabulary of the biLM.
     of_bilm = (OPTIONS_FILE, WEIGHTS_FILE, MIX_FILE, VOCABULARY_FILE)

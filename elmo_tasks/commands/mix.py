@@ -11,6 +11,7 @@ examples:
 import argparse
 
 from elmo_tasks.commands.options import add_report, check_written, deliver
+from elmo_tasks.common.progress import working
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.charts import draw_mixes
-    from elmo_tasks.analysis.mix import mix_table, read_mixes
-    from elmo_tasks.archives.known_models import name_archives
+    with working("opening the models"):
+        from elmo_tasks.analysis.charts import draw_mixes
+        from elmo_tasks.analysis.mix import mix_table, read_mixes
+        from elmo_tasks.archives.known_models import name_archives
 
-    archives = name_archives(args.archives)
-    check_written(args, *archives.values())
-    mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]
+        archives = name_archives(args.archives)
+        check_written(args, *archives.values())
+        mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]
     deliver(args, mix_table(mixes), {"mixes": mixes}, lambda: draw_mixes(mixes))

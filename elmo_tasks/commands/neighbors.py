@@ -26,6 +26,7 @@ from elmo_tasks.commands.options import (
     splitter_of,
 )
 from elmo_tasks.common.errors import require_package
+from elmo_tasks.common.progress import working
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,16 +71,17 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
     opened = open_from_args(args)
-    report = neighbors(
-        SentenceLayers(opened.bilm),
-        opened.name,
-        args.word,
-        args.corpus,
-        sentence=args.sentence,
-        num_clusters=args.clusters,
-        layer=args.layer,
-        num_similar=args.top,
-        word_vectors=args.vectors,
-        split=split,
-    )
+    with working("comparing the occurrences"):
+        report = neighbors(
+            SentenceLayers(opened.bilm),
+            opened.name,
+            args.word,
+            args.corpus,
+            sentence=args.sentence,
+            num_clusters=args.clusters,
+            layer=args.layer,
+            num_similar=args.top,
+            word_vectors=args.vectors,
+            split=split,
+        )
     deliver(args, text_of(report, args.top), report, lambda: draw_neighbors(report))

@@ -75,10 +75,10 @@ def run(args: argparse.Namespace) -> None:
 
     config, found = args.file, None
     if inputs(args):
-        import elmo_tasks.plugin  # noqa: F401  registers every name
-        from elmo_tasks.commands.own_data.inspect_data import inspect_data
-
         with working(f"reading {args.file}"):
+            import elmo_tasks.plugin  # noqa: F401  registers every name
+            from elmo_tasks.commands.own_data.inspect_data import inspect_data
+
             config, found = inspect_data(args)
     else:
         check_outputs([config], force=args.force)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError, require_package
 from elmo_tasks.common.package_data import BILMS, TRAINED, pretrained_files
+from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
 
 # PyTorch is imported only when a command runs, and matplotlib only for a chart.
@@ -132,16 +133,19 @@ def device_of(args: argparse.Namespace) -> "torch.device":
 
 def open_from_args(args: argparse.Namespace) -> "Opened":
     """Opens the biLM that the options name."""
-    from elmo_tasks.elmo.locate import DEFAULT_BILM
-    from elmo_tasks.elmo.opening import open_elmo
+    with working("opening the biLM"):
+        from elmo_tasks.elmo.locate import DEFAULT_BILM
+        from elmo_tasks.elmo.opening import open_elmo
 
-    name: Any = args.bilm or DEFAULT_BILM
-    files = args.options, args.weights
-    if any(files):
-        if not all(files) or args.bilm is not None:
-            raise ConfigurationError("give --options together with --weights and without --bilm")
-        name = files
-    return open_elmo(name, device=device_of(args), dtype=args.dtype)
+        name: Any = args.bilm or DEFAULT_BILM
+        files = args.options, args.weights
+        if any(files):
+            if not all(files) or args.bilm is not None:
+                raise ConfigurationError(
+                    "give --options together with --weights and without --bilm"
+                )
+            name = files
+        return open_elmo(name, device=device_of(args), dtype=args.dtype)
 
 
 def check_written(args: argparse.Namespace, *inputs: str | os.PathLike) -> None:

@@ -34,6 +34,7 @@ from elmo_tasks.commands.options import (
     whole_number,
 )
 from elmo_tasks.common.errors import ConfigurationError, require_package
+from elmo_tasks.common.progress import working
 
 if TYPE_CHECKING:
     from elmo_tasks.embed.corpus import Corpus, Place
@@ -101,7 +102,8 @@ def run(args: argparse.Namespace) -> None:
         one_thread()
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args) as corpus:
-        model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
+        with working(f"opening {args.bilm}"):
+            model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
         settings = ScoreSettings(args.context, cut, args.sums)
         with nullcontext() if args.output is None else atomic_write(args.output) as aside:
             total = _score(corpus, model, settings, args.processes, aside, args.split)
