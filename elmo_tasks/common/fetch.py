@@ -155,6 +155,8 @@ def _fetched(address: str) -> str:
         from cached_path import find_latest_cached
     except ModuleNotFoundError:
         fetch, copy = _downloaded, _copy_of(address)
+        if copy.exists():
+            return str(copy)
     else:
         fetch, copy = cached_path, find_latest_cached(address, CACHE_DIRECTORY)
     kind: type[OSError] = OSError
@@ -209,14 +211,13 @@ def _downloaded(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     path = _copy_of(address)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            torch.hub.download_url_to_file(address, str(path))
-        except urllib.error.HTTPError as error:
-            if error.code == 404:
-                raise FileNotFoundError(address) from None
-            raise
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        torch.hub.download_url_to_file(address, str(path))
+    except urllib.error.HTTPError as error:
+        if error.code == 404:
+            raise FileNotFoundError(address) from None
+        raise
     return str(path)
 
 

@@ -35,11 +35,11 @@ class OtherParagraphs:
         """Returns up to `number` other paragraphs, in a random order."""
         paragraphs = list(self._articles.get(question.article, ()))
         texts = [answer.text for answer in question.answers if answer.text]
-        wrong = [
+        wrong = {
             index
             for index, paragraph in enumerate(paragraphs)
             if paragraph != question.passage and not any(text in paragraph for text in texts)
-        ]
+        }
         if not wrong:
             return []
         likeness = self._tf_idf(question.article).likeness(question.question)

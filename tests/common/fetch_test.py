@@ -267,3 +267,17 @@ def test_what_the_hub_lacks_is_named(hub: Hub, monkeypatch: pytest.MonkeyPatch) 
     assert refusal("owner/empty") == "owner/empty has no files of a biLM or of a model"
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     assert "needs the package huggingface_hub" in refusal("owner/name")
+
+
+def test_without_allennlp_a_copy_is_used_and_nothing_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    address = "http://127.0.0.1:1/weights.hdf5"
+    monkeypatch.setitem(sys.modules, "allennlp.common.file_utils", None)
+    monkeypatch.setattr(fetch, "check_reachable", asked.append)
+    monkeypatch.setattr(fetch, "_copy_of", lambda _: tmp_path / "copy")
+    (tmp_path / "copy").write_text("kept")
+
+    assert Path(fetch._fetched.__wrapped__(address)).read_text() == "kept"
+    assert not asked
