@@ -220,21 +220,27 @@ def test_a_long_passage_is_explained_by_the_window_of_the_answer(predictor: Squa
     assert about["passage"].text_of(first, last) == answer["answer"]
 
 
-def test_an_answer_of_a_long_passage_is_lines_of_text_and_a_row(predictor: SquadPredictor) -> None:
-    answer = predictor.predict_json({"passage": MANUAL, "question": ASKED[0], "top_k": 3})
+@pytest.mark.parametrize("num_paragraphs", [10, 12])
+def test_an_answer_of_a_long_passage_is_lines_of_text_and_a_row(
+    predictor: SquadPredictor, num_paragraphs: int
+) -> None:
+    passage = long_text(1, num_paragraphs)
+    answer = predictor.predict_json({"passage": passage, "question": ASKED[0], "top_k": 3})
 
     lines = predictor.readable(answer)
     cells = predictor.cells(answer)
 
     start, end = answer["start"], answer["end"]
-    assert (
-        lines[0] == f"{answer['answer']}\t{answer['probability']:.2f}\tcharacters {start} to {end}"
+    # An answer may go on in the next paragraph; in text it is on one line.
+    paragraph, *answers = (
+        " ".join(text.split())
+        for text in (answer["paragraph"], *(span["answer"] for span in answer["best"]))
     )
-    assert answer["answer"] in lines[1] and len(lines[1]) < 450
-    shown = lines[1].strip().removeprefix("... ").removesuffix(" ...")
-    assert shown in answer["paragraph"]
+    assert lines[0] == f"{answers[0]}\t{answer['probability']:.2f}\tcharacters {start} to {end}"
+    assert answers[0] in lines[1] and len(lines[1]) < 450
+    assert lines[1].strip().removeprefix("... ").removesuffix(" ...") in paragraph
     assert [line.split("\t")[1:3] for line in lines[2:]] == [
-        [f"{number}:", " ".join(answer["best"][number - 1]["answer"].split())] for number in (2, 3)
+        [f"{number}:", text] for number, text in enumerate(answers[1:], start=2)
     ]
     assert list(cells) == ["answer", "probability", "start", "end", "paragraph"]
     assert json.loads(predictor.dump_line(answer)) == answer
