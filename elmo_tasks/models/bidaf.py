@@ -7,16 +7,16 @@ from allennlp.models import Model
 from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import get_text_field_mask, min_value_of_dtype
-from torch.nn.functional import cross_entropy, pad
+from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
-from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.models.metrics.squad import SquadMetric
+from elmo_tasks.modules.answer_spans import best_spans
 from elmo_tasks.modules.attention import BidirectionalAttention, SelfAttention
 from elmo_tasks.modules.layers import Linear, check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-from elmo_tasks.modules.windows import batch_of, length_of, window_of
+from elmo_tasks.modules.windows import batch_of, by_length, length_of, window_of
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.windows import Window
 
@@ -181,13 +181,12 @@ class Bidaf(Model):
 
     def read_each(self, texts: Sequence[TextFieldTensors]) -> list[ReadText]:
         """Reads texts of any lengths, without the dimension of the batch, and returns them so."""
+
+        def compute(indices: list[int]) -> ReadText:
+            return self.read(batch_of([texts[index] for index in indices]))[0]
+
         lengths = [length_of(text) for text in texts]
-        texts_read: dict[int, ReadText] = {}
-        for indices in batches_by_length(lengths, _MAX_TOKENS):
-            (batch,) = self.read(batch_of([texts[index] for index in indices]))
-            for index, h, mask in zip(indices, *batch):
-                texts_read[index] = ReadText(h[: lengths[index]], mask[: lengths[index]])
-        return [texts_read[index] for index in range(len(texts))]
+        return [ReadText(*rows) for rows in by_length(lengths, _MAX_TOKENS, compute)]
 
     def score_each(
         self, question: ReadText, rows: Sequence[int], windows: Sequence[ReadText]
@@ -196,16 +195,16 @@ class Bidaf(Model):
         Returns the logits of start and end of windows, shape (length), as `read_each` reads them.
         `rows` are the questions of the windows, as indices in the batch of questions.
         """
-        lengths = [len(window.mask) for window in windows]
-        logits: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        for indices in batches_by_length(lengths, _MAX_TOKENS):
+
+        def compute(indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
             of_window = [rows[index] for index in indices]
             questions = ReadText(question.h[of_window], question.mask[of_window])
-            some = zip(*(windows[index] for index in indices))
-            batch = ReadText(*(pad_sequence(list(each), batch_first=True) for each in some))
-            for index, start, end in zip(indices, *self.score(questions, batch)):
-                logits[index] = start[: lengths[index]], end[: lengths[index]]
-        return [logits[index] for index in range(len(windows))]
+            read = zip(*(windows[index] for index in indices))
+            passages = ReadText(*(pad_sequence(list(parts), batch_first=True) for parts in read))
+            return self.score(questions, passages)
+
+        lengths = [len(window.mask) for window in windows]
+        return [(start, end) for start, end in by_length(lengths, _MAX_TOKENS, compute)]
 
     def _score_windows(
         self,
@@ -269,75 +268,3 @@ def _loss(logits: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     labels = index.squeeze(-1)
     losses = cross_entropy(logits, labels, ignore_index=UNKNOWN_LABEL, reduction="sum")
     return losses / (labels != UNKNOWN_LABEL).sum().clamp(min=1)
-
-
-def best_spans(
-    start_logits: torch.Tensor,
-    end_logits: torch.Tensor,
-    windows: torch.Tensor,
-    max_tokens: int,
-    num_best: int = 1,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """
-    Finds the most probable spans of passages, each within one window. A span's probability is the
-    probability of its start times that of its end. Each of the two comes from a softmax over all
-    windows of the passage, not over one window, so spans rank by the sums of their logits (Clark
-    and Gardner 2017, section 4).
-
-    # Parameters
-
-    start_logits, end_logits: Shape (batch, length); the logits are finite.
-    windows: Shape (batch, length): for each token the number of its window, from 1 on, and 0 at
-        padding and at tokens that are not read; or a mask, if a passage is one window.
-    max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
-    num_best: The number of spans to return for each passage; fewer if the padded
-        length allows no more.
-
-    # Returns
-
-    The indices of the first and the last token of each span, shape (batch, num_best, 2), the most
-    probable first, and the probabilities. If a passage has fewer spans, the last ones end in
-    padding, with probability 0.
-    """
-    starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
-    width = min(max_tokens, windows.size(1))
-    numbers = windows.long()
-    # Shape: (batch, length, width), the ends at 0 to width - 1 tokens from each start
-    ends_from = pad(ends, (0, width - 1)).unfold(1, width, 1)
-    windows_from = pad(numbers, (0, width - 1)).unfold(1, width, 1)
-    is_inside = (windows_from == numbers.unsqueeze(-1)) & (windows_from > 0)
-    scores = (starts.unsqueeze(-1) + ends_from).masked_fill(
-        ~is_inside, min_value_of_dtype(starts.dtype)
-    )
-    scores, indices = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
-    start = indices.div(width, rounding_mode="floor")
-    return torch.stack([start, start + indices % width], dim=-1), scores.exp()
-
-
-def distinct_spans(
-    start_logits: torch.Tensor,
-    end_logits: torch.Tensor,
-    windows: torch.Tensor,
-    max_tokens: int,
-    num_best: int = 1,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """
-    Finds the most probable spans of one passage, of which none overlaps a more probable one. The
-    parameters and the result are those of `best_spans`, for a batch of 1.
-    """
-    # A span overlaps at most this many others.
-    overlapping = max_tokens * (2 * max_tokens - 1)
-    spans, probabilities = best_spans(
-        start_logits, end_logits, windows, max_tokens, num_best * overlapping
-    )
-    numbers = [*windows[0].tolist(), *[0] * max_tokens]
-    is_free = [number > 0 for number in numbers]
-    chosen: list[int] = []
-    for index, (first, last) in enumerate(spans[0].tolist()):
-        # If the passage has fewer spans, the last ones are in no window.
-        if numbers[first] == numbers[last] and all(is_free[first : last + 1]):
-            is_free[first : last + 1] = [False] * (last + 1 - first)
-            chosen.append(index)
-        if len(chosen) == num_best:
-            break
-    return spans[:, chosen], probabilities[:, chosen]

@@ -1,7 +1,10 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import torch
 from allennlp.data import TextFieldTensors
 from torch.nn.utils.rnn import pad_sequence
+
+from elmo_tasks.common.batches import batches_by_length
 
 
 def window_of(text: TextFieldTensors, row: int, start: int, stop: int) -> TextFieldTensors:
@@ -26,3 +29,24 @@ def batch_of(texts: Sequence[TextFieldTensors]) -> TextFieldTensors:
         }
         for name, tensors in texts[0].items()
     }
+
+
+def by_length(
+    lengths: Sequence[int],
+    max_tokens: int,
+    compute: Callable[[list[int]], tuple[torch.Tensor, ...]],
+) -> Iterator[tuple[torch.Tensor, ...]]:
+    """
+    Computes tensors for texts, in batches of texts of similar lengths. Yields the tensors of each
+    text, in the order of the texts, cut to its length.
+
+    # Parameters
+
+    max_tokens: The most tokens of a batch, with its padding.
+    compute: Returns tensors of shape (batch, length, ...) for the texts with these indices.
+    """
+    rows: dict[int, tuple[torch.Tensor, ...]] = {}
+    for indices in batches_by_length(lengths, max_tokens):
+        for index, *parts in zip(indices, *compute(indices)):
+            rows[index] = tuple(part[: lengths[index]] for part in parts)
+    return (rows[index] for index in range(len(lengths)))

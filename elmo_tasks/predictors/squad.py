@@ -9,7 +9,8 @@ from allennlp.data import Instance
 from allennlp.data.fields import IndexField
 from allennlp.predictors import Predictor
 
-from elmo_tasks.models.bidaf import Bidaf, best_spans, distinct_spans
+from elmo_tasks.models.bidaf import Bidaf
+from elmo_tasks.modules.answer_spans import best_spans, distinct_spans
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 from elmo_tasks.predictors.window_reader import WindowReader
