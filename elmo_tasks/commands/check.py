@@ -14,6 +14,8 @@ examples:
 import argparse
 import sys
 
+from elmo_tasks.common.progress import working
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -31,10 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.check import check
-    from elmo_tasks.elmo.locate import locate_bilm
+    with working("starting"):
+        from elmo_tasks.analysis.check import check
+        from elmo_tasks.elmo.locate import locate_bilm
 
     located = locate_bilm((args.options, args.weights) if args.weights else args.options)
-    report = check(located.options, located.weights)
+    with working(f"checking {args.options}"):
+        report = check(located.options, located.weights)
     print(report)
     sys.exit(1 if report.problems else 0)

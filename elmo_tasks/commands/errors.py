@@ -20,6 +20,7 @@ import argparse
 from typing import Any
 
 from elmo_tasks.commands.options import add_count, add_report, add_shared, check_written, deliver
+from elmo_tasks.common.progress import working
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,12 +48,13 @@ def inputs(args: argparse.Namespace) -> list[Any]:
 
 
 def run(args: argparse.Namespace) -> None:
-    from elmo_tasks.analysis.errors.compare_answers import read_cases
-    from elmo_tasks.analysis.errors.markdown import markdown
-    from elmo_tasks.analysis.errors.report import MISTAKES, error_report, mistakes_of
-    from elmo_tasks.archives.known_models import name_archives
-    from elmo_tasks.archives.open_archive import open_archive
-    from elmo_tasks.predictors.answer_tables import check_rows_form, write_rows
+    with working("starting"):
+        from elmo_tasks.analysis.errors.compare_answers import read_cases
+        from elmo_tasks.analysis.errors.markdown import markdown
+        from elmo_tasks.analysis.errors.report import MISTAKES, error_report, mistakes_of
+        from elmo_tasks.archives.known_models import name_archives
+        from elmo_tasks.archives.open_archive import open_archive
+        from elmo_tasks.predictors.answer_tables import check_rows_form, write_rows
 
     check_rows_form(args.output)
     given = [args.model] if args.against is None else [args.model, args.against]
@@ -60,7 +62,8 @@ def run(args: argparse.Namespace) -> None:
     check_written(args, args.data, *paths)
     compared, *others = [read_cases(open_archive(path), args.data) for path in paths]
     other_cases = [each.cases for each in others]
-    report = error_report(name, args.data, compared, args.top, *other, *other_cases)
+    with working("comparing the answers"):
+        report = error_report(name, args.data, compared, args.top, *other, *other_cases)
     if args.output is not None:
         write_rows(args.output, mistakes_of(compared.cases), MISTAKES)
     deliver(args, markdown(report), report)
