@@ -15,6 +15,10 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 from elmo_tasks.readers.entities import Entity, read_entities
 from elmo_tasks.readers.srl import gold_arguments
 
+# The most tokens whose roles are tagged at a time in raw text, where a sentence counts once for
+# each of its predicates, padding included.
+_MAX_TOKENS = 4096
+
 
 @Model.register("elmo_srl_tagger")
 class SrlTagger(Tagger):
@@ -80,7 +84,7 @@ class SrlTagger(Tagger):
 
         tokens: Sentences of at least one token each; one row for each predicate.
         predicate (`torch.LongTensor`): Shape (batch, 1): the index of the predicate. Without it,
-            the sentences get no tags.
+            the model finds the predicates of each sentence, and tags the roles of each of them.
         tags (`torch.LongTensor`): Shape (batch, length), negative at tags that the vocabulary
             lacks. The loss ignores the negative tags.
         is_predicate (`torch.LongTensor`): Shape (batch, length): 1 at the predicates of the
@@ -95,22 +99,22 @@ class SrlTagger(Tagger):
         `best_tags` (the best sequence that BIO allows), of shape (batch, length); `tokens` and
         `predicate`, if metadata is given; the scalar `loss`, if tags are given: the negative
         log-likelihood of a tag, averaged over the tokens of a sentence and then over the batch,
-        and, if `is_predicate` is given, that of `is_predicate`, averaged in the same way.
+        and, if `is_predicate` is given, that of `is_predicate`, averaged in the same way. Without
+        predicates, `found` has such outputs for the predicates that the model finds, in parts: a
+        list of dictionaries, in which `sentence` and `predicate` say which predicates they are.
         """
         (text,) = self.text_embedder(tokens)
         predicate_logits = self.predicate_scores(text.x.detach())
         output = {"mask": text.mask, "predicate_logits": predicate_logits}
-        if predicate is not None:
-            logits = self._tag_logits(text, predicate)
-            # Shape: (batch, length)
-            best_tags = BioPaths(self.tag_names, logits, text.mask).best()
-            output.update(logits=logits, best_tags=best_tags)
-            if metadata is not None:
-                for name in ("tokens", "predicate"):
-                    output[name] = [about[name] for about in metadata]
-                if all("arguments" in about for about in metadata):
-                    arguments = _arguments(self.names_of(best_tags, text.mask))
-                    self.srl(arguments, [gold_arguments(about) for about in metadata])
+        if predicate is None:
+            return {**output, "found": self._found(text, predicate_logits)}
+        output.update(self._tagged(text, predicate))
+        if metadata is not None:
+            for name in ("tokens", "predicate"):
+                output[name] = [about[name] for about in metadata]
+            if all("arguments" in about for about in metadata):
+                arguments = _arguments(self.names_of(output["best_tags"], text.mask))
+                self.srl(arguments, [gold_arguments(about) for about in metadata])
         if tags is not None:
             output["loss"] = _cross_entropy(output["logits"], tags, text.mask)
             if is_predicate is not None:
@@ -120,30 +124,55 @@ class SrlTagger(Tagger):
                 self.predicates(_predicates(predicted & live), _predicates(is_predicate == 1))
         return output
 
-    def _tag_logits(self, text: EmbeddedText, predicate: torch.Tensor) -> torch.Tensor:
-        """Returns the scores of the tags: shape (batch, length, tags)."""
+    def _found(self, text: EmbeddedText, predicate_logits: torch.Tensor) -> list[dict[str, Any]]:
+        """Tags the roles of the predicates that the model finds, some predicates at a time."""
+        predicted = (predicate_logits.argmax(dim=-1) == 1) & text.mask
+        size = max(1, _MAX_TOKENS // text.mask.size(1))
+        # Shape: (predicates, 2)
+        parts = [part for part in predicted.nonzero().split(size) if len(part)]
+        return [
+            {
+                "sentence": part[:, 0].tolist(),
+                "predicate": part[:, 1].tolist(),
+                **self._tagged(EmbeddedText(*(each[part[:, 0]] for each in text)), part[:, 1:]),
+            }
+            for part in parts
+        ]
+
+    def _tagged(self, text: EmbeddedText, predicate: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Returns `mask`, `logits` and `best_tags`, for a predicate of each sentence."""
         marks = torch.zeros_like(text.mask, dtype=torch.long).scatter(1, predicate, 1)
         # Shape: (batch, length, x_dim + predicate_dim)
         x = torch.cat([text.x, self.predicate_embedding(marks)], dim=-1)
-        return self.tag_scores(text.extend(self.encoder(x, text.mask)))
+        # Shape: (batch, length, tags)
+        logits = self.tag_scores(text.extend(self.encoder(x, text.mask)))
+        best_tags = BioPaths(self.tag_names, logits, text.mask).best()
+        return {"mask": text.mask, "logits": logits, "best_tags": best_tags}
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each predicate `tags`, the names of its tags; `arguments`, a list of `Entity`,
         which includes the predicate itself with the role V; and `confidences`, the marginal
-        probability of each argument (see `BioPaths`). For sentences without tags, adds
-        `predicates`, the indices of their predicates.
+        probability of each argument (see `BioPaths`). For raw text, makes of `found` for each
+        sentence `predicates`, a list of dictionaries with these three and `predicate`, the index.
         """
+        if "found" in output_dict:
+            output = {name: value for name, value in output_dict.items() if name != "found"}
+            return {**output, "predicates": self._by_sentence(output_dict)}
         mask = output_dict["mask"]
-        if "logits" not in output_dict:
-            predicted = (output_dict["predicate_logits"].argmax(dim=-1) == 1) & mask
-            indices = [[start for _, start, _ in row] for row in _predicates(predicted)]
-            return {**output_dict, "predicates": indices}
         tags = self.names_of(output_dict["best_tags"], mask)
         arguments = _arguments(tags)
         paths = BioPaths(self.tag_names, output_dict["logits"].double(), mask)
         confidences = paths.span_probabilities(arguments)
         return {**output_dict, "tags": tags, "arguments": arguments, "confidences": confidences}
+
+    def _by_sentence(self, output_dict: dict[str, Any]) -> list[list[dict[str, Any]]]:
+        names = ("predicate", "tags", "arguments", "confidences")
+        predicates: list[list[dict[str, Any]]] = [[] for _ in output_dict["mask"]]
+        for part in map(self.make_output_human_readable, output_dict["found"]):
+            for sentence, *values in zip(part["sentence"], *(part[name] for name in names)):
+                predicates[sentence].append(dict(zip(names, values)))
+        return predicates
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """

@@ -56,8 +56,6 @@ class SrlPredictor(TextPredictor):
         },
         compared="roles",
     )
-    # The model reads a sentence once for each predicate.
-    max_tokens = 4096
     _model: SrlTagger
 
     def readable(self, answer: JsonDict) -> list[str]:
@@ -71,29 +69,23 @@ class SrlPredictor(TextPredictor):
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         reader = self._dataset_reader
         sentences = [sentence_input(each, reader.tokenizer.tokenize) for each in inputs]
-        predicates = self._predicates(inputs, sentences)
-        instances = [
-            instance
-            for sentence, indices in zip(sentences, predicates)
-            for instance in reader.text_to_instances(sentence.tokens, indices)
-        ]
-        outputs = iter(self.outputs(instances))
+        given = [_given_predicates(each, len(text.tokens)) for each, text in zip(inputs, sentences)]
+        raw, tagged = [], []
+        for sentence, indices in zip(sentences, given):
+            if indices is None:
+                raw.append(reader.text_to_instance(sentence.tokens))
+            else:
+                tagged += reader.text_to_instances(sentence.tokens, indices)
+        found = (output["predicates"] for output in self.outputs(raw))
+        outputs = iter(self.outputs(tagged))
         return [
-            _answer(sentence, list(islice(outputs, len(indices))))
-            for sentence, indices in zip(sentences, predicates)
+            _answer(text, next(found) if indices is None else list(islice(outputs, len(indices))))
+            for text, indices in zip(sentences, given)
         ]
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         """Returns the answer for an instance, which has one predicate."""
         return _answer(Text.of_words(output["tokens"]), [output])
-
-    def _predicates(self, inputs: list[JsonDict], sentences: list[Text]) -> list[list[int]]:
-        """Returns the indices of predicates that inputs give; the model finds those of the rest."""
-        given = [_given_predicates(each, len(text.tokens)) for each, text in zip(inputs, sentences)]
-        rest = [text.tokens for text, indices in zip(sentences, given) if indices is None]
-        instances = [self._dataset_reader.text_to_instance(tokens) for tokens in rest]
-        found = (output["predicates"] for output in self.outputs(instances))
-        return [next(found) if indices is None else indices for indices in given]
 
 
 def _given_predicates(inputs: JsonDict, length: int) -> list[int] | None:

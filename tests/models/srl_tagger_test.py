@@ -1,7 +1,10 @@
+from typing import Any
+
 import pytest
 import torch
-from allennlp.data import Batch, Token
+from allennlp.data import Batch, Instance, Token
 
+from elmo_tasks.models import srl_tagger
 from elmo_tasks.readers.entities import Entity, read_entities
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.srl import Predicate
@@ -80,25 +83,51 @@ def test_finding_predicates_changes_no_gradient_of_the_roles(built: Built) -> No
         torch.testing.assert_close(both[name], gradient, rtol=0, atol=0)
 
 
-def test_sentences_without_a_predicate_get_the_indices_of_theirs() -> None:
-    built = TASK.build()
-    # Scores that find some predicates, though nothing was trained.
-    for layer in (0, 2):
-        torch.nn.init.normal_(built.model.predicate_scores[layer].weight, std=20)
+@pytest.mark.parametrize("max_tokens", [4096, 20, 1])
+def test_raw_text_gets_the_roles_of_the_predicates_that_are_found(
+    max_tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(srl_tagger, "_MAX_TOKENS", max_tokens)
+    built = finds_some()
     sentences = [instance["tokens"].tokens for instance in built.instances]
-    instances = [built.reader.text_to_instance(tokens) for tokens in sentences]
-    for instance in instances:
-        built.reader.apply_token_indexers(instance)
 
-    answers = built.model.forward_on_instances(instances)
+    answers = outputs(built, [built.reader.text_to_instance(tokens) for tokens in sentences])
 
-    found = [index for answer in answers for index in answer["predicates"]]
-    assert 0 < len(found) < sum(map(len, sentences))
+    num_found = sum(len(answer["predicates"]) for answer in answers)
+    assert 0 < num_found < sum(map(len, sentences))
     for answer, tokens in zip(answers, sentences, strict=True):
         logits = torch.tensor(answer["predicate_logits"])[: len(tokens)]
         expected = [index for index, (no, yes) in enumerate(logits.tolist()) if yes > no]
-        assert answer["predicates"] == expected
-        assert "tags" not in answer
+        assert [each["predicate"] for each in answer["predicates"]] == expected
+        named = outputs(built, built.reader.text_to_instances(tokens, expected))
+        for found, other in zip(answer["predicates"], named, strict=True):
+            assert found["tags"] == other["tags"]
+            assert found["arguments"] == other["arguments"]
+            assert found["confidences"] == pytest.approx(other["confidences"], abs=1e-5)
+
+
+def test_raw_text_without_predicates_has_none() -> None:
+    built = TASK.build()
+    torch.nn.init.zeros_(built.model.predicate_scores[2].weight)
+    torch.nn.init.zeros_(built.model.predicate_scores[2].bias)
+
+    (answer,) = outputs(built, [built.reader.text_to_instance([Token("Rain"), Token("fell")])])
+
+    assert answer["predicates"] == []
+
+
+def finds_some() -> Built:
+    """Builds a model with scores that find some predicates, though nothing was trained."""
+    built = TASK.build()
+    for layer in (0, 2):
+        torch.nn.init.normal_(built.model.predicate_scores[layer].weight, std=20)
+    return built
+
+
+def outputs(built: Built, instances: list[Instance]) -> list[dict[str, Any]]:
+    for instance in instances:
+        built.reader.apply_token_indexers(instance)
+    return built.model.forward_on_instances(instances) if instances else []
 
 
 def test_predicates_f1_counts_each_sentence_once(built: Built) -> None:

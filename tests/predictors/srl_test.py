@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 
@@ -19,14 +20,12 @@ def test_predicates_of_raw_text_are_found_and_their_roles_have_tokens_and_charac
     predictor: SrlPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def outputs(instances: list[Instance]) -> list[dict[str, Any]]:
-        if "predicate" not in instances[0].fields:
-            return [{"predicates": [2, 6]} for _ in instances]
         roles = {2: [("ARG0", 0, 2), ("V", 2, 3), ("ARG1", 3, 5)], 6: [("ARG1", 7, 9)]}
-        asked = [each["metadata"]["predicate"] for each in instances]
-        return [
-            {"predicate": each, "tags": ["O"], "arguments": roles[each], "confidences": [0.5, 1, 0]}
-            for each in asked
+        predicates = [
+            {"predicate": index, "tags": ["O"], "arguments": spans, "confidences": [0.5, 1, 0]}
+            for index, spans in roles.items()
         ]
+        return [{"predicates": predicates} for _ in instances]
 
     monkeypatch.setattr(predictor, "outputs", outputs)
 
@@ -66,3 +65,19 @@ def test_predicates_are_those_that_the_user_names_and_may_be_none(
     predicates = predictor.predict_json(inputs)["predicates"]
 
     assert [each["index"] for each in predicates] == expected
+
+
+def test_each_sentence_of_raw_text_is_embedded_once(
+    predictor: SrlPredictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every_word = torch.nn.Parameter(torch.tensor([-1e6, 1e6]))
+    monkeypatch.setattr(predictor._model.predicate_scores[2], "bias", every_word)
+    num_read: list[int] = []
+
+    with predictor._model.text_embedder.register_forward_hook(
+        lambda _, __, texts: num_read.extend(len(text.mask) for text in texts)
+    ):
+        answers = predictor.predict_batch_json([{"sentence": TEXT}, {"sentence": "Rain fell."}])
+
+    assert [len(answer["predicates"]) for answer in answers] == [10, 3]
+    assert num_read == [2]
