@@ -14,7 +14,8 @@ from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 class SrlPredictor(TextPredictor):
     """
     Finds the predicates of a sentence and labels their semantic roles. An input may give the
-    indices of the predicates: `"predicates": [1, 5]`. By default the model finds them.
+    indices of the predicates: `"predicates": [1, 5]`. By default the model finds them, and the
+    answer leaves out those without a role, such as auxiliary verbs, unless none has a role.
 
     An answer has `sentence` (the text), `tokens` and `predicates`. A predicate has its `text`, its
     `index`, `tags` (one for each token) and `roles`. Each entry of `roles` has a `role` (such as
@@ -76,7 +77,7 @@ class SrlPredictor(TextPredictor):
                 raw.append(reader.text_to_instance(sentence.tokens))
             else:
                 tagged += reader.text_to_instances(sentence.tokens, indices)
-        found = (output["predicates"] for output in self.outputs(raw))
+        found = (_with_roles(output["predicates"]) for output in self.outputs(raw))
         outputs = iter(self.outputs(tagged))
         return [
             _answer(text, next(found) if indices is None else list(islice(outputs, len(indices))))
@@ -86,6 +87,13 @@ class SrlPredictor(TextPredictor):
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         """Returns the answer for an instance, which has one predicate."""
         return _answer(Text.of_words(output["tokens"]), [output])
+
+
+def _with_roles(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the outputs for predicates that have a role, or all outputs if none has one."""
+    return [
+        output for output in outputs if any(role != "V" for role, _, _ in output["arguments"])
+    ] or outputs
 
 
 def _given_predicates(inputs: JsonDict, length: int) -> list[int] | None:

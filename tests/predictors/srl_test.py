@@ -52,6 +52,32 @@ def test_predicates_of_raw_text_are_found_and_their_roles_have_tokens_and_charac
 
 
 @pytest.mark.parametrize(
+    ("roles", "kept"),
+    [
+        ({1: [("V", 1, 2)], 2: [("ARG0", 0, 1), ("V", 2, 3)]}, [2]),
+        ({1: [("V", 1, 2)], 2: [("V", 2, 3)]}, [1, 2]),
+        ({1: []}, [1]),
+        ({}, []),
+    ],
+)
+def test_predicates_of_raw_text_without_a_role_are_left_out_if_another_has_one(
+    predictor: SrlPredictor,
+    monkeypatch: pytest.MonkeyPatch,
+    roles: dict[int, list[tuple[str, int, int]]],
+    kept: list[int],
+) -> None:
+    predicates = [
+        {"predicate": index, "tags": [], "arguments": spans, "confidences": [1.0] * len(spans)}
+        for index, spans in roles.items()
+    ]
+    monkeypatch.setattr(predictor, "outputs", lambda raw: [{"predicates": predicates} for _ in raw])
+
+    answer = predictor.predict_json({"sentence": TEXT})
+
+    assert [predicate["index"] for predicate in answer["predicates"]] == kept
+
+
+@pytest.mark.parametrize(
     ("inputs", "expected"),
     [
         ({"tokens": ["The", "storm", "broke"], "predicates": [1, 2]}, [1, 2]),
