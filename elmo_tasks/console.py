@@ -48,7 +48,7 @@ def _main() -> None:
         # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")
     signal.signal(signal.SIGTERM, _interrupt)
-    name, *others = sys.argv[1:] or ["--help"]
+    name, *arguments = sys.argv[1:] or ["--help"]
     if _PLUGIN in sys.modules:
         _make_quiet()
     else:
@@ -59,7 +59,7 @@ def _main() -> None:
     elif name in ("--version", "version"):
         print(f"elmo-tasks {__version__}")
     elif name in COMMANDS:
-        args = _parse(name, others)
+        args = _parse(name, arguments)
         prepare_bars(getattr(args, "file_friendly_logging", False))
         args.func(args)
     else:
@@ -88,9 +88,9 @@ def _overview() -> str:
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     args, unknown = make_parser(name).parse_known_args([name, *arguments])
     if unknown:
-        known = args.parser._option_string_actions
+        option_names = args.parser._option_string_actions
         args.parser.error(
-            f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(unknown[0], known)}"
+            f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(unknown[0], option_names)}"
         )
     return args
 

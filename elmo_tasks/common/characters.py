@@ -39,8 +39,8 @@ def batch_char_ids(
     shape = len(sentences), max(map(len, sentences), default=0), max_characters
     char_ids = numpy.zeros(shape, numpy.int64)
     for row, words in zip(char_ids, sentences):
-        found = b"".join([_bytes(word, max_characters) for word in words])
-        row[: len(words)] = numpy.frombuffer(found, numpy.int16).reshape(-1, max_characters)
+        content = b"".join([_bytes(word, max_characters) for word in words])
+        row[: len(words)] = numpy.frombuffer(content, numpy.int16).reshape(-1, max_characters)
     return torch.from_numpy(char_ids)
 
 
@@ -90,5 +90,5 @@ def fitted_char_ids(char_ids: torch.Tensor, max_characters: int) -> torch.Tensor
             f"and batch_char_ids(sentences, {max_characters}) give all characters"
         )
     tokens = char_ids[..., :1] > 0
-    missing = PAD_CHARACTER * tokens.expand(-1, -1, max_characters - width)
-    return torch.cat([char_ids, missing], dim=-1)
+    padding = PAD_CHARACTER * tokens.expand(-1, -1, max_characters - width)
+    return torch.cat([char_ids, padding], dim=-1)

@@ -17,8 +17,8 @@ def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
         features = about["info"]["features"]
     except (ValueError, KeyError, TypeError):
         return {}
-    found = {column: _names(feature) for column, feature in dict(features).items()}
-    return {column: names for column, names in found.items() if names is not None}
+    by_column = {column: _names(feature) for column, feature in dict(features).items()}
+    return {column: names for column, names in by_column.items() if names is not None}
 
 
 def with_names(value: Any, names: list[str]) -> Any:
@@ -26,7 +26,7 @@ def with_names(value: Any, names: list[str]) -> Any:
     Returns the class name of a number, or the names for a list. A number without a name stays.
     """
     if isinstance(value, list):
-        return [with_names(each, names) for each in value]
+        return [with_names(item, names) for item in value]
     is_class = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(names)
     return names[value] if is_class else value
 

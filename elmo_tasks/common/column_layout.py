@@ -102,7 +102,7 @@ class Layout(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names of the values of a token."""
-        return [name for place, name in enumerate(self.columns) if place not in self.dropped]
+        return [name for index, name in enumerate(self.columns) if index not in self.dropped]
 
 
 def is_document(line: str) -> bool:

@@ -36,9 +36,9 @@ _MOST = 0.9
 HEAD = 5_000
 
 
-def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
+def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
     """Raises `ConfigurationError` unless the columns have each chosen name exactly once."""
-    for name in chosen:
+    for name in names:
         if columns.count(name) != 1:
             raise ConfigurationError(
                 f"the columns must have {name!r} exactly once, but are {', '.join(columns)}"
@@ -85,12 +85,12 @@ def has_span_tags(path: str | os.PathLike) -> bool:
     layout, rows = read_head(path)
     if not rows or "word" not in layout.names:
         return False
-    place = len(layout.columns) - 1
+    index = len(layout.columns) - 1
     if "tag" in layout.columns:
-        place = layout.columns.index("tag")
-    tags = Counter(row[place] for row in rows)
+        index = layout.columns.index("tag")
+    tags = Counter(row[index] for row in rows)
     usual = usual_tags(tags)
-    if any("-" in written for written in usual.values()):
+    if any("-" in tag for tag in usual.values()):
         return tags.keys() <= usual.keys()
     return 2 * tags["O"] >= len(rows) and 2 <= len(tags) <= len(rows) / 3
 
@@ -126,7 +126,7 @@ def sentence_columns(
     """
     head = list(islice(lines, HEAD))
     layout = _layout(head, kind, columns)
-    missing = [each for each in columns or () if each not in layout.columns]
+    missing = [name for name in columns or () if name not in layout.columns]
     if layout.header and missing:
         raise ConfigurationError(
             f"{name} has the columns {' '.join(layout.names)}, by its header, but not "
@@ -138,7 +138,7 @@ def sentence_columns(
         numbers, rows = zip(*sentence)
         values = zip(*rows)
         by_column = dict(zip(layout.columns, map(list, values)))
-        yield numbers[0], {each: by_column[each] for each in layout.names}, list(numbers)
+        yield numbers[0], {name: by_column[name] for name in layout.names}, list(numbers)
     if comments and kind != "conllu":
         number, line = comments[0]
         warn_once(
@@ -247,10 +247,10 @@ def _checked(values: list[Any], layout: Layout) -> list[Any]:
     else:
         expected, is_wrong = f"at least {len(columns) - 1}", num_roles < 0
     if is_wrong:
-        separated = {"\t": ", separated by tabs", " ": "", IN_LINE: ", separated by a slash"}
+        phrases = {"\t": ", separated by tabs", " ": "", IN_LINE: ", separated by a slash"}
         raise ValueError(
             f"expected {expected} columns ({' '.join(columns)})"
-            f"{separated.get(layout.separator, f', separated by {layout.separator}')}, but got "
+            f"{phrases.get(layout.separator, f', separated by {layout.separator}')}, but got "
             f"{len(values)}: {' '.join(values)!r:.80}"
         )
     if ROLES in columns:

@@ -82,14 +82,14 @@ def _import(name: str) -> ModuleType:
     """Imports a real module, even while imports of its package are deferred."""
     for finder in sys.meta_path:
         if isinstance(finder, _Finder):
-            used = [each for each in finder.names if _is_in(name, [each])]
-            finder.names = [each for each in finder.names if each not in used]
+            used = [package for package in finder.names if _is_in(name, [package])]
+            finder.names = [package for package in finder.names if package not in used]
             _forget(used)
     return importlib.import_module(name)
 
 
 def _is_in(name: str, packages: Sequence[str]) -> bool:
-    return any(name == each or name.startswith(f"{each}.") for each in packages)
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
 def _forget(names: Sequence[str]) -> None:

@@ -58,9 +58,9 @@ def text_lines(raw: BinaryIO, path: str | os.PathLike) -> Iterable[bytes]:
     """
     file = _unpacked(raw)
     head = file.peek(_HEAD)[:_HEAD]
-    for begin, what, to_do in _NO_TEXT:
+    for begin, kind, to_do in _NO_TEXT:
         if re.match(begin, head):
-            raise ValueError(f"{path}: is {what}, not text: {to_do}")
+            raise ValueError(f"{path}: is {kind}, not text: {to_do}")
     encoding = _encoding(head)
     # The last byte may be the CR of a CRLF.
     start = head[:-1].decode(encoding or "utf-8", "ignore")

@@ -25,8 +25,8 @@ INSTALL_ALLENNLP = (
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raises `ConfigurationError` unless the value of a setting is one of the choices."""
     if value not in choices:
-        known = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
-        raise ConfigurationError(f"{name} must be {known}, not {value!r}")
+        alternatives = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
+        raise ConfigurationError(f"{name} must be {alternatives}, not {value!r}")
 
 
 def check_positive(name: str, number: int | None) -> None:

@@ -73,7 +73,7 @@ def check_inside(path: Path, folder: Path) -> None:
     if path.is_symlink():
         home = folder.resolve()
         homes = [home, home.parents[1] / "blobs"] if home.parent.name == "snapshots" else [home]
-        if not any(path.resolve(strict=True).is_relative_to(each) for each in homes):
+        if not any(path.resolve(strict=True).is_relative_to(home_folder) for home_folder in homes):
             raise ConfigurationError(f"{path} is a link out of its folder")
 
 
@@ -125,11 +125,11 @@ def hub_folder(name: str) -> str:
     files: list[str] | None = None
     try:
         about = HfApi(endpoint).model_info(repo, revision=revision, files_metadata=True, timeout=10)
-        found = [each for each in about.siblings or () if is_data_file(each.rfilename)]
-        files = [each.rfilename for each in found]
+        siblings = [sibling for sibling in about.siblings or () if is_data_file(sibling.rfilename)]
+        files = [sibling.rfilename for sibling in siblings]
         if not files:
             raise ConfigurationError(f"{name} has no files of a biLM or of a model")
-        if sum(each.size or 0 for each in found) > _MOST_BYTES:
+        if sum(sibling.size or 0 for sibling in siblings) > _MOST_BYTES:
             raise ConfigurationError(
                 f"{name} is not fetched: its files have over {_MOST_BYTES:,} bytes"
             )

@@ -17,13 +17,13 @@ _FULL = 2**16
 
 @contextmanager
 def atomic_write(
-    path: str | os.PathLike, named: Callable[[Path], str] | None = None
+    path: str | os.PathLike, name_of: Callable[[Path], str] | None = None
 ) -> Iterator[Path]:
     """
     Makes a file appear whole or not at all. Yields a temporary path to write to. This file is
     renamed to `path` if the block ends without an error, and otherwise removed. If the disk is
     full, raises an `OSError` that names `path`. Raises `ConfigurationError` if `path` is a device
-    or a pipe, such as `/dev/stdout`, because the renamed file would replace it. `named` gets the
+    or a pipe, such as `/dev/stdout`, because the renamed file would replace it. `name_of` gets the
     finished temporary file, and returns the name for it in the folder of `path`; by default, the
     file gets the name in `path`.
     """
@@ -42,9 +42,9 @@ def atomic_write(
         os.umask(umask)
         aside.chmod(0o666 & ~umask)
         # Windows can sync a file only if it is open for writing.
-        with open(aside, "r+b") as written:
-            os.fsync(written.fileno())
-        aside.replace(target if named is None else target.with_name(named(aside)))
+        with open(aside, "r+b") as copy:
+            os.fsync(copy.fileno())
+        aside.replace(target if name_of is None else target.with_name(name_of(aside)))
     except (OSError, RuntimeError) as error:
         # If a disk is full, PyTorch raises a RuntimeError, and HDF5 an OSError without an `errno`.
         if _is_full(folder, error):

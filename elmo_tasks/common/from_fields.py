@@ -12,24 +12,26 @@ T = TypeVar("T")
 _CHECKED = (bool, int, float, str, dict)
 
 
-def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any) -> T:
+def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **arguments: Any) -> T:
     """
-    Makes an object from the fields of a config, without AllenNLP: calls `make`, a class or a
-    function, with the fields, and with the arguments in `given`, which no field may set. Raises
-    `ConfigurationError` if a field is unknown or missing, or if its value has another type.
+    Makes an object from the fields of a config, without AllenNLP. Calls `make`, a class or a
+    function, with the fields and with `arguments`, which no field may set. Raises
+    `ConfigurationError` if a field is unknown or missing, or if its value has the wrong type.
     """
-    check_fields(make, fields, given)
-    return make(**fields, **given)
+    check_fields(make, fields, arguments)
+    return make(**fields, **arguments)
 
 
-def check_fields(make: Callable, fields: Mapping[str, Any], given: Collection[str] = ()) -> None:
+def check_fields(
+    make: Callable, fields: Mapping[str, Any], arguments: Collection[str] = ()
+) -> None:
     """
-    Raises `ConfigurationError` if `from_fields` would; `given` are the names of the arguments that
-    are given besides the fields.
+    Raises `ConfigurationError` if `from_fields` would. `arguments` has the names of the arguments
+    that are not fields.
     """
     title = make.__name__.removeprefix("make_")
     parameters = dict(inspect.signature(make).parameters)
-    for name in given:
+    for name in arguments:
         del parameters[name]
     unknown = sorted(fields.keys() - parameters.keys())
     if unknown:

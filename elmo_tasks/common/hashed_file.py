@@ -52,9 +52,11 @@ def read_hashed(
         ) from error
     try:
         about = parse_json(metadata.get(_METADATA, ""))
-        found = about.pop("hash", None)
+        hash_in_file = about.pop("hash", None)
         # The softmax of `base` has no hash of itself, only the hashes of its biLM and of its words.
-        is_whole = found == _hash(tensors, about) or (found is None and "words" in about)
+        is_whole = hash_in_file == _hash(tensors, about) or (
+            hash_in_file is None and "words" in about
+        )
         # The hash covers the values of the object; the keys are compared here.
         if is_whole and about.keys() == set(keys):
             return tensors, about
@@ -65,6 +67,6 @@ def read_hashed(
 
 def _hash(tensors: dict[str, torch.Tensor], about: dict[str, Any]) -> str:
     """Returns a hash of the tensors, their names, and the object that describes them."""
-    said = [about[key] for key in sorted(about)]
-    names = json.dumps([list(tensors), *said], sort_keys=True)
+    values = [about[key] for key in sorted(about)]
+    names = json.dumps([list(tensors), *values], sort_keys=True)
     return hash_bytes(names.encode() + hash_tensors(*tensors.values())).hex()

@@ -91,18 +91,18 @@ def _objects(rows: list[tuple[int, str]], name: str) -> Iterator[tuple[int, str]
     decoder = json.JSONDecoder()
     position = text.index("[") + 1 if is_array else 0
     end = text.rstrip().removesuffix("]") if is_array else text.rstrip()
-    index = counted = 0
+    index = counted_to = 0
     while (position := _BETWEEN.match(text, position).end()) < len(end):  # type: ignore[union-attr]
-        index += text.count("\n", counted, position)
-        counted = position
+        index += text.count("\n", counted_to, position)
+        counted_to = position
         with at_line(name, rows[index][0]):
             try:
-                parsed, stop = decoder.raw_decode(text, position)
+                data, stop = decoder.raw_decode(text, position)
             except (ValueError, RecursionError) as error:
                 raise ValueError(_not_json(text, position, rows[0][1], error)) from error
             value = text[position:stop].replace("\n", " ")
-            if not is_array and not text[stop:].strip() and (what := _of_columns(parsed)):
-                raise ValueError(what)
+            if not is_array and not text[stop:].strip() and (problem := _of_columns(data)):
+                raise ValueError(problem)
         yield rows[index][0], value
         position = stop
     if is_array and not text.rstrip().endswith("]"):
@@ -149,8 +149,8 @@ def _of_columns(value: Any) -> str:
     if {"columns", "data"} <= value.keys():
         return f"expected objects, not the columns and data of pandas; {_AS_LINES}"
     inner = list(value.values())
-    if inner and all(isinstance(each, dict) and each for each in inner):
-        same = all(each.keys() == inner[0].keys() for each in inner)
+    if inner and all(isinstance(item, dict) and item for item in inner):
+        same = all(item.keys() == inner[0].keys() for item in inner)
         if same and (all(map(str.isdecimal, inner[0])) or all(map(str.isdecimal, value))):
             return f"expected objects, not one object of pandas' columns; {_AS_LINES}"
     return ""

@@ -41,7 +41,8 @@ def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Lay
     lines = [line for line in lines if not may_be_comment(line) and not is_document(line)]
     rows = [line for line in lines if line.strip()]
     header, separator = next(
-        ((rows[0], each) for each in (TAB, *CSV, BLANKS) if _is_header(rows, each)), ("", "")
+        ((rows[0], delimiter) for delimiter in (TAB, *CSV, BLANKS) if _is_header(rows, delimiter)),
+        ("", ""),
     )
     if header:
         return _with_header(header, separator, [line for line in lines if line != header], columns)
@@ -116,13 +117,13 @@ def _may_have_index(width: int, columns: Sequence[str] | None) -> bool:
 
 def _sentences(lines: Sequence[str], separator: str, width: int) -> list[list[list[str]]]:
     """Returns the values of the tokens of each sentence."""
-    found: list[list[list[str]]] = [[]]
+    sentences: list[list[list[str]]] = [[]]
     for line in lines:
         if not line.strip():
-            found.append([])
+            sentences.append([])
         elif len(values := split_line(line, separator)) >= width:
-            found[-1].append(values)
-    return [sentence for sentence in found if sentence]
+            sentences[-1].append(values)
+    return [sentence for sentence in sentences if sentence]
 
 
 def _counts(lines: Sequence[str], separator: str, column: int) -> bool:
@@ -154,22 +155,24 @@ def _names(sentences: Sequence[list[list[str]]], shift: int) -> list[str]:
     """
     width = min((len(row) for sentence in sentences for row in sentence), default=shift)
     columns = range(shift, width)
-    names = [f"column_{place}" for place in range(1, len(columns) + 1)]
+    names = [f"column_{column}" for column in range(1, len(columns) + 1)]
     if len(columns) == 10 - shift and shift:
         return ["word", *CONLLU[2:]]
-    values = [Counter(row[place] for each in sentences for row in each) for place in columns]
+    values = [
+        Counter(row[column] for sentence in sentences for row in sentence) for column in columns
+    ]
     are_tags = list(map(_are_span_tags, values))
     are_tags = are_tags if any(are_tags) else list(map(_are_mostly_outside, values))
     word = are_tags.index(False) if False in are_tags else 0
     differ = [
-        place - shift
-        for place in columns
-        if place - shift != word
-        and any(len({row[place] for row in sentence}) > 1 for sentence in sentences)
+        column - shift
+        for column in columns
+        if column - shift != word
+        and any(len({row[column] for row in sentence}) > 1 for sentence in sentences)
     ]
-    others = [place for place in range(len(columns)) if place != word]
-    if others:
-        names[(differ or others)[-1]] = "tag"
+    tag_columns = [column for column in range(len(columns)) if column != word]
+    if tag_columns:
+        names[(differ or tag_columns)[-1]] = "tag"
     if names:
         names[word] = "word"
     return names
@@ -177,7 +180,7 @@ def _names(sentences: Sequence[list[list[str]]], shift: int) -> list[str]:
 
 def _are_span_tags(values: Counter[str]) -> bool:
     usual = usual_tags(values)
-    return values.keys() <= usual.keys() and any("-" in written for written in usual.values())
+    return values.keys() <= usual.keys() and any("-" in tag for tag in usual.values())
 
 
 def _are_mostly_outside(values: Counter[str]) -> bool:
@@ -204,36 +207,42 @@ def _with_header(
 ) -> Layout:
     names = split_line(header, separator)
     simple = list(map(_simple, names))
-    word = next(place for place, name in enumerate(simple) if name in _WORDS)
+    word = next(column for column, name in enumerate(simple) if name in _WORDS)
     names[word] = "word"
     rows = [row for sentence in _sentences(lines, separator, len(names)) for row in sentence]
     ends = any(not line.strip() for line in lines[:-1])
 
-    def first(known: Sequence[str], fits: Callable[[int], bool]) -> int | None:
-        places = (place for place, name in enumerate(simple) if name in known and place != word)
+    def first(choices: Sequence[str], fits: Callable[[int], bool]) -> int | None:
+        places = (
+            column for column, name in enumerate(simple) if name in choices and column != word
+        )
         return next(filter(fits, places), None)
 
-    index = first(_INDICES, lambda place: _counts(lines, separator, place))
+    index = first(_INDICES, lambda column: _counts(lines, separator, column))
     sentence = first(_SENTENCES, lambda _: True)
     if sentence is None and not ends:
-        sentence = first(_INDICES, lambda place: place != index and _repeats(rows, place))
-    no_values = [place for place, name in enumerate(simple) if name in _INDICES and place != word]
+        sentence = first(_INDICES, lambda column: column != index and _repeats(rows, column))
+    no_values = [
+        column for column, name in enumerate(simple) if name in _INDICES and column != word
+    ]
     dropped = sorted({*no_values, *([] if sentence is None else [sentence])})
-    kept = [place for place in range(len(names)) if place not in dropped]
-    if columns is not None and sorted(columns) != sorted(names[place] for place in kept):
+    layout_columns = [column for column in range(len(names)) if column not in dropped]
+    if columns is not None and sorted(columns) != sorted(
+        names[column] for column in layout_columns
+    ):
         # The header has other names: the config's names hold, in the order of the file.
         if len(columns) == len(names):
-            dropped, sentence, index, kept = [], None, None, list(range(len(names)))
-        if len(columns) == len(kept):
-            for place, name in zip(kept, columns):
-                names[place] = name
+            dropped, sentence, index, layout_columns = [], None, None, list(range(len(names)))
+        if len(columns) == len(layout_columns):
+            for column, name in zip(layout_columns, columns):
+                names[column] = name
     # An index that goes on through the file counts no sentence's tokens.
     last = frozenset(row[-1] for row in rows)
     return Layout(separator, names, dropped, index, sentence, header, last)
 
 
-def _repeats(rows: list[list[str]], place: int) -> bool:
+def _repeats(rows: list[list[str]], column: int) -> bool:
     """Returns whether a column has the same value, or none, in many rows that follow each other."""
-    values = [row[place] for row in rows]
+    values = [row[column] for row in rows]
     same = sum(not after or after == before for before, after in zip(values, values[1:]))
     return 2 * same > len(values) - 1

@@ -29,7 +29,7 @@ _LOCAL = ("file", "local")
 _SAME_PROTOCOL = {"s3a": "s3", "gcs": "gs"}
 
 
-class _Place(NamedTuple):
+class _Location(NamedTuple):
     """
     The file, folder or address that a name leads to.
 
@@ -71,17 +71,17 @@ def check_outputs(
         output exists and `force` is not given.
     """
     names = [file for file in files if file is not None]
-    sources = [place for name in inputs if name is not None for place in _read_at(name)]
-    written: list[_Place] = []
-    for output in map(_place, [*folders, *names]):
+    sources = [input_file for name in inputs if name is not None for input_file in _read_at(name)]
+    earlier_outputs: list[_Location] = []
+    for output in map(_location, [*folders, *names]):
         for source in sources:
             _refuse_input(output, source)
-        for other in written:
-            if _are_same(output, other) and not is_stream(output.name):
+        for earlier in earlier_outputs:
+            if _are_same(output, earlier) and not is_stream(output.name):
                 raise ConfigurationError(
-                    f"{other.name} and {output.name} are the same file: give two names"
+                    f"{earlier.name} and {output.name} are the same file: give two names"
                 )
-        written.append(output)
+        earlier_outputs.append(output)
     for name in names:
         refuse_existing(name, force)
 
@@ -94,7 +94,7 @@ def refuse_existing(file: Name, force: bool = False) -> None:
     if path is None or is_stream(path):
         return
     # `NEW/../FILE` is found as soon as a command has made the folder NEW.
-    paths = [each for each in (path, os.path.realpath(path)) if os.path.lexists(each)]
+    paths = [name for name in (path, os.path.realpath(path)) if os.path.lexists(name)]
     if any(map(os.path.isdir, paths)):
         raise ConfigurationError(f"{file} is a folder: give the name of a file")
     if paths and not force:
@@ -128,24 +128,26 @@ def is_model_file(path: Name, folder: Name) -> bool:
 
 def inputs_in(folder: Name, inputs: Iterable[Name]) -> list[str]:
     """Returns the inputs that are this folder or lie in it, by whatever name."""
-    place = _place(folder)
-    found = [source for name in inputs for source in _read_at(name)]
+    location = _location(folder)
+    sources = [source for name in inputs for source in _read_at(name)]
     # A hard link may be elsewhere.
     paths = [
         os.path.join(at, name) for at, _, names in os.walk(os.fspath(folder)) for name in names
     ]
-    ids = {each.id for each in map(_place, paths)}
+    ids = {file.id for file in map(_location, paths)}
     return [
         source.name
-        for source in found
-        if _are_same(source, place) or _holds(place, source) or (source.id and source.id in ids)
+        for source in sources
+        if _are_same(source, location)
+        or _holds(location, source)
+        or (source.id and source.id in ids)
     ]
 
 
-def _refuse_input(output: _Place, source: _Place) -> None:
+def _refuse_input(output: _Location, source: _Location) -> None:
     if _are_same(output, source):
-        other = "" if output.name == source.name else f" ({source.name})"
-        raise ConfigurationError(f"{output.name} is an input{other}: choose another output")
+        alias = "" if output.name == source.name else f" ({source.name})"
+        raise ConfigurationError(f"{output.name} is an input{alias}: choose another output")
     if _holds(output, source):
         raise ConfigurationError(
             f"{output.name} is a folder with the input {source.name} in it: choose another output"
@@ -156,15 +158,15 @@ def _refuse_input(output: _Place, source: _Place) -> None:
         )
 
 
-def _place(name: Name) -> _Place:
+def _location(name: Name) -> _Location:
     text, path = os.fspath(name), _local(name)
     if path is None:
-        return _Place(text, _address(text), None)
-    for each in (path, _real(path)):
+        return _Location(text, _address(text), None)
+    for spelling in (path, _real(path)):
         # `NEW/../FILE` is the same as FILE as soon as a command has made the folder NEW.
         with suppress(OSError, ValueError):
-            return _Place(text, _real(path), *_id(os.stat(each)))
-    return _Place(text, _real(path), None)
+            return _Location(text, _real(path), *_id(os.stat(spelling)))
+    return _Location(text, _real(path), None)
 
 
 def _id(about: os.stat_result) -> tuple[tuple[int, int] | None, bool]:
@@ -183,7 +185,7 @@ def _real(path: str) -> str:
     return real.casefold() if sys.platform in ("darwin", "win32") else real
 
 
-def _read_at(name: Name) -> Iterator[_Place]:
+def _read_at(name: Name) -> Iterator[_Location]:
     """
     Yields the places that an input names: all files of a pattern, a folder with its model's files.
     """
@@ -191,21 +193,21 @@ def _read_at(name: Name) -> Iterator[_Place]:
     if text == "-":
         # There may be no standard input.
         with suppress(OSError):
-            yield _Place("-", "-", *_id(os.fstat(0)))
+            yield _Location("-", "-", *_id(os.fstat(0)))
         return
     path = _local(text)
     if path is None:
-        yield _place(text)
+        yield _location(text)
         return
     expanded = os.path.expanduser(path)
     paths = dict.fromkeys([text, expanded])
     if not os.path.lexists(expanded) and glob.has_magic(expanded):
         paths |= dict.fromkeys(glob.iglob(expanded, recursive=True))
-    for place in map(_place, paths):
-        if place.id is not None:
-            yield place
-        if place.is_folder:
-            yield from map(_place, _files_of(place.path))
+    for location in map(_location, paths):
+        if location.id is not None:
+            yield location
+        if location.is_folder:
+            yield from map(_location, _files_of(location.path))
 
 
 def _files_of(folder: str) -> Iterator[str]:
@@ -221,23 +223,23 @@ def _files_of(folder: str) -> Iterator[str]:
                 yield path
 
 
-def _are_same(one: _Place, other: _Place) -> bool:
-    return one.path == other.path or (one.id is not None and one.id == other.id)
+def _are_same(first: _Location, second: _Location) -> bool:
+    return first.path == second.path or (first.id is not None and first.id == second.id)
 
 
-def _holds(folder: _Place, inside: _Place) -> bool:
+def _holds(folder: _Location, inside: _Location) -> bool:
     """Returns whether a folder has something in it, at any depth."""
     if folder.id is None:
         return inside.path.startswith(f"{folder.path.rstrip('/')}/")
     parent = inside.path
     while folder.is_folder and (above := os.path.dirname(parent)) != parent:
         parent = above
-        if parent == folder.path or _place(parent).id == folder.id:
+        if parent == folder.path or _location(parent).id == folder.id:
             return True
     return False
 
 
-def _is_part(output: _Place, folder: _Place) -> bool:
+def _is_part(output: _Location, folder: _Location) -> bool:
     """Returns whether an output would be a file of the model in a folder."""
     # An output that is a link may lead into the folder, or be in it.
     name = os.path.abspath(_local(output.name) or output.name)

@@ -50,8 +50,8 @@ def config_path(name: str | os.PathLike) -> str | os.PathLike:
     path = folder / f"{str(name).removeprefix(_PREFIX)}.jsonnet"
     if not path.is_file():
         paths = sorted(folder.glob("*/*.jsonnet"))
-        known = [_PREFIX + str(each.relative_to(folder).with_suffix("")) for each in paths]
-        raise ConfigurationError(f"there is no config {name}{nearest_or_all(str(name), known)}")
+        names = [_PREFIX + str(file.relative_to(folder).with_suffix("")) for file in paths]
+        raise ConfigurationError(f"there is no config {name}{nearest_or_all(str(name), names)}")
     return str(path)
 
 

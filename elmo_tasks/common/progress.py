@@ -47,26 +47,26 @@ def terminal_width() -> int | None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def working(text: str) -> Iterator[None]:
     """Shows on a terminal what a block does, and for how long, if it takes more than a second."""
     if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE"):
         yield
         return
-    ended = threading.Event()
-    shown = threading.Thread(target=_show, args=(what, ended), daemon=True)
-    shown.start()
+    end = threading.Event()
+    clock = threading.Thread(target=_show, args=(text, end), daemon=True)
+    clock.start()
     try:
         yield
     finally:
-        ended.set()
-        shown.join()
+        end.set()
+        clock.join()
 
 
-def _show(what: str, ended: threading.Event) -> None:
-    if ended.wait(_INTERVAL):
+def _show(text: str, end: threading.Event) -> None:
+    if end.wait(_INTERVAL):
         return
     from tqdm import tqdm
 
-    with tqdm(desc=what, bar_format="{desc} [{elapsed}]", leave=False) as bar:
-        while not ended.wait(_INTERVAL):
+    with tqdm(desc=text, bar_format="{desc} [{elapsed}]", leave=False) as bar:
+        while not end.wait(_INTERVAL):
             bar.refresh()

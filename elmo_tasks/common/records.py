@@ -69,16 +69,20 @@ def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
     default the first line of the local file.
     """
     suffix = suffix_of(path)
-    named = KINDS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else "text")
-    if named not in ("text", *TABLES):
-        return named
-    start, found = first_line.lstrip(), None
+    suffix_kind = KINDS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else "text")
+    if suffix_kind not in ("text", *TABLES):
+        return suffix_kind
+    start, content_kind = first_line.lstrip(), None
     if not start and os.path.isfile(path):
-        start, found = _look_into(path)
+        start, content_kind = _look_into(path)
     elif start.startswith("{"):
-        found = "json"
-    found = found or _by_start(start)
-    return named if found is None or (found == "columns" and named != "text") else found
+        content_kind = "json"
+    content_kind = content_kind or _by_start(start)
+    return (
+        suffix_kind
+        if content_kind is None or (content_kind == "columns" and suffix_kind != "text")
+        else content_kind
+    )
 
 
 def _look_into(path: str | os.PathLike) -> tuple[str, str | None]:
@@ -205,17 +209,17 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
             # A value that many rows have is in memory once.
             texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         with pyarrow.parquet.ParquetFile(raw, read_dictionary=texts) as file:
-            wanted = [column for column in only if column in file.schema_arrow.names]
+            columns = [column for column in only if column in file.schema_arrow.names]
             names = class_names(file.schema_arrow.metadata)
-            for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted or None):
+            for batch in file.iter_batches(_PARQUET_ROWS, columns=columns or None):
                 for row in range(len(batch)):
                     number += 1
                     values = {key: batch.column(key)[row] for key in batch.schema.names}
                     with at_line(name, number):
-                        found = {key: _plain(value.as_py()) for key, value in values.items()}
-                    for key in names.keys() & found.keys():
-                        found[key] = with_names(found[key], names[key])
-                    yield Record(name, number, found)
+                        fields = {key: _plain(value.as_py()) for key, value in values.items()}
+                    for key in names.keys() & fields.keys():
+                        fields[key] = with_names(fields[key], names[key])
+                    yield Record(name, number, fields)
     except (pyarrow.ArrowException, OSError) as error:
         refuse_damaged(name, number, error)
 

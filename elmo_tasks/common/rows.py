@@ -73,7 +73,7 @@ def complete_rows(
 
     `ValueError`: One of the columns is in no row.
     """
-    counted = LeftOut() if left_out is None else left_out
+    counts = LeftOut() if left_out is None else left_out
     missing = [*texts, *labels]
     unwanted = {} if not are_gold else _REFUSED
     if ANSWER in missing:
@@ -87,11 +87,11 @@ def complete_rows(
             continue
         reason = unwanted.get(str(values.get(ANSWER)))
         if reason is not None:
-            counted.add(reason, record.line)
+            counts.add(reason, record.line)
         elif any(is_blank(values.get(name)) for name in texts):
-            counted.add("without a text", record.line)
+            counts.add("without a text", record.line)
         elif any(is_blank(values.get(name)) for name in labels):
-            counted.add("without a label", record.line)
+            counts.add("without a label", record.line)
         else:
             yield record
     if first is None:
@@ -100,7 +100,7 @@ def complete_rows(
         with at_line(first.file, first.line):
             raise ValueError(f"there is no field {name}{nearest_or_all(name, first.values)}")
     if left_out is None:
-        counted.log(first.file)
+        counts.log(first.file)
 
 
 def is_blank(value: Any) -> bool:
@@ -127,8 +127,8 @@ def plain_text(value: Any) -> str:
 
 
 def _said(reason: str, lines: list[int]) -> str:
-    named = ", ".join(map(str, lines[:_MOST_NAMED]))
+    numbers = ", ".join(map(str, lines[:_MOST_NAMED]))
     more = len(lines) - _MOST_NAMED
     also = f" and {more:,} more" if more > 0 else ""
     rows, where = ("row", "line") if len(lines) == 1 else ("rows", "lines")
-    return f"{len(lines):,} {rows} {reason} ({where} {named}{also})"
+    return f"{len(lines):,} {rows} {reason} ({where} {numbers}{also})"

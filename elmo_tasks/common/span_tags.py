@@ -45,10 +45,10 @@ def usual_tags(tags: Collection[str]) -> dict[str, str]:
     Returns the usual form of each tag of a file that marks spans: `B-LOC` for `b_LOC`, `LOC-B` or
     `B/LOC`. The file's notation is that of most tags with a type.
     """
-    others = set(tags) - {"O"}
-    usual = notation_of(others).usual(others)
-    usual.update({tag: tag for tag in others if re.fullmatch(_PREFIX, tag)})
-    if 2 * len(usual) < len(others):
+    span_tags = set(tags) - {"O"}
+    usual = notation_of(span_tags).usual(span_tags)
+    usual.update({tag: tag for tag in span_tags if re.fullmatch(_PREFIX, tag)})
+    if 2 * len(usual) < len(span_tags):
         usual = {}
     return {**usual, **{tag: "O" for tag in tags if tag == "O" or usual and tag == "o"}}
 

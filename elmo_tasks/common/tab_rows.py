@@ -39,30 +39,34 @@ def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
     them, if this makes a row in quotes with as many fields as the first row: a line with another
     number of fields, and a line whose last field has a quote only at its beginning.
     """
-    rest = iter(lines)
+    stream = iter(lines)
     ahead: list[Line] = []
     width = 0
     in_doubt: list[int] = []
-    while line := ahead.pop(0) if ahead else next(rest, None):
+    while line := ahead.pop(0) if ahead else next(stream, None):
         number, text = line
         if not text:
             continue
         fields = text.split("\t")
         # Tabs of a first row may be in quotes.
         width = width or len('"' in text and _parsed([text]) or fields)
-        joined = None
+        joined_fields = None
         if '"' in text and width > 1:
             is_open = fields[-1].startswith('"') and fields[-1].count('"') % 2 == 1
             if len(fields) != width or is_open:
-                joined = _joined(text, ahead, rest, width)
-            if joined is None and any(map(_OPEN.match, fields)):
-                ahead.extend(islice(rest, max(0, _NUM_IN_DOUBT - len(ahead))))
+                joined_fields = _joined(text, ahead, stream, width)
+            if joined_fields is None and any(map(_OPEN.match, fields)):
+                ahead.extend(islice(stream, max(0, _NUM_IN_DOUBT - len(ahead))))
                 texts = [text, *(below for _, below in ahead[:_NUM_IN_DOUBT])]
-                parsed = (_parsed(texts[:end]) for end in range(2, len(texts) + 1))
-                if any(row and len(row) == width for row in parsed):
+                rows = (_parsed(texts[:end]) for end in range(2, len(texts) + 1))
+                if any(row and len(row) == width for row in rows):
                     in_doubt.append(number)
-        fields = joined or [_unquoted(field) for field in fields]
-        if "\r" in text and joined is None and not any(map(_QUOTED.fullmatch, text.split("\t"))):
+        fields = joined_fields or [_unquoted(field) for field in fields]
+        if (
+            "\r" in text
+            and joined_fields is None
+            and not any(map(_QUOTED.fullmatch, text.split("\t")))
+        ):
             raise ValueError(f"{name}:{number}: {TWO_ENDS}")
         yield number, fields
     if in_doubt:
@@ -75,10 +79,10 @@ def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
         )
 
 
-def _joined(text: str, ahead: list[Line], rest: Iterator[Line], width: int) -> list[str] | None:
+def _joined(text: str, ahead: list[Line], stream: Iterator[Line], width: int) -> list[str] | None:
     """
     Returns the fields of the row in quotes that begins with a line, or None if no such row begins
-    there. Takes the further lines of the row from `ahead`, which is filled from `rest`.
+    there. Takes the further lines of the row from `ahead`, which is filled from `stream`.
     """
     texts = [text]
     is_row = text.count("\t") == width - 1
@@ -90,7 +94,7 @@ def _joined(text: str, ahead: list[Line], rest: Iterator[Line], width: int) -> l
         if index and texts[-1].count("\t") == width - 1:
             return None
         if index == len(ahead):
-            ahead.extend(islice(rest, 1))
+            ahead.extend(islice(stream, 1))
         if index == len(ahead) or (is_row and ahead[index][1].count("\t") == width - 1):
             return None
         texts.append(ahead[index][1])

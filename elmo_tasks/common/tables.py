@@ -66,17 +66,17 @@ def _beginning(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line],
             f"{name}:{first[0][0]}: is a page of HTML, as sites give in place of a file that needs "
             "a login; download the file itself"
         )
-    named = names_delimiter(first[0][1]) if first else None
-    if named:
+    delimiter = names_delimiter(first[0][1]) if first else None
+    if delimiter:
         first = []
     sample = [*first, *islice(lines, _NUM_SAMPLED)]
-    return sample, named or _delimiter([text for _, text in sample], name, kind)
+    return sample, delimiter or _delimiter([text for _, text in sample], name, kind)
 
 
 def names_delimiter(line: str) -> str | None:
     """Returns the delimiter that a line such as `sep=;` names, or None."""
-    named = _SEP_LINE.fullmatch(line)
-    return named[1] if named else None
+    match = _SEP_LINE.fullmatch(line)
+    return match[1] if match else None
 
 
 def has_columns(first_line: str, names: Collection[str]) -> bool:
@@ -112,8 +112,10 @@ def named_rows(
                 # Spreadsheets also write empty columns. A single column without a name stays
                 # without one, as the index of pandas; several would take each other's place.
                 if names.count("") > 1:
-                    names = [each or f"column_{n}" for n, each in enumerate(names, start=1)]
-                twice = [each for each in names if names.count(each) > 1]
+                    names = [
+                        header_name or f"column_{n}" for n, header_name in enumerate(names, start=1)
+                    ]
+                twice = [header_name for header_name in names if names.count(header_name) > 1]
                 if twice:
                     raise ConfigurationError(
                         f"{name}:{number}: several columns have the name {twice[0]}; give each "
@@ -131,8 +133,8 @@ def named_rows(
             )
         yield number, dict(zip(names, fields))
     if names is None:
-        what = "name the columns" if header else "be a row"
-        raise ConfigurationError(f"{name} is empty: its first line must {what}")
+        duty = "name the columns" if header else "be a row"
+        raise ConfigurationError(f"{name} is empty: its first line must {duty}")
 
 
 def _spanned(fields: Sequence[Any]) -> str:
@@ -158,10 +160,10 @@ def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
     delimiters cut all rows alike.
     """
     usual = "\t" if kind == "tsv" else ","
-    order = [usual, *(each for each in _DELIMITERS if each != usual)]
-    widths = {each: _widths(sample, each, name) for each in order}
-    cutting = [each for each in order if widths[each][0] > 1]
-    even = [each for each in cutting if len(set(widths[each])) == 1]
+    order = [usual, *(delimiter for delimiter in _DELIMITERS if delimiter != usual)]
+    widths = {delimiter: _widths(sample, delimiter, name) for delimiter in order}
+    cutting = [delimiter for delimiter in order if widths[delimiter][0] > 1]
+    even = [delimiter for delimiter in cutting if len(set(widths[delimiter])) == 1]
     if len(even) > 1:
         first, second = even[:2]
         raise ValueError(
@@ -187,50 +189,54 @@ def _widths(sample: Sequence[str], delimiter: str, name: str) -> list[int]:
 
 
 def _rows_of_csv(lines: Iterable[Line], name: str, delimiter: str) -> Iterator[Row]:
-    read: list[Line] = []
+    row_lines: list[Line] = []
 
     def texts() -> Iterator[str]:
         for line in lines:
-            read.append(line)
+            row_lines.append(line)
             yield f"{line[1]}\n"
 
     rows = csv.reader(texts(), delimiter=delimiter, strict=True)
     ends: set[str] = set()
     try:
         for fields in rows:
-            if len(read) > 1 and ends and _swallows(read[:-1], delimiter, len(fields), ends):
+            if (
+                len(row_lines) > 1
+                and ends
+                and _swallows(row_lines[:-1], delimiter, len(fields), ends)
+            ):
                 logger.warning(
                     "%s:%d: a text runs over %d lines, and each looks like a row: is a quote not "
                     "closed?",
                     name,
-                    read[0][0],
-                    len(read),
+                    row_lines[0][0],
+                    len(row_lines),
                 )
             if fields:
                 if len(ends) < _MOST_ENDS:
                     ends.update((fields[0], fields[-1]))
-                yield read[0][0], fields
-            read.clear()
+                yield row_lines[0][0], fields
+            row_lines.clear()
     except csv.Error as error:
-        raise ValueError(_unreadable(read, name, str(error))) from error
+        raise ValueError(_unreadable(row_lines, name, str(error))) from error
 
 
-def _swallows(read: Sequence[Line], delimiter: str, width: int, ends: Collection[str]) -> bool:
+def _swallows(row_lines: Sequence[Line], delimiter: str, width: int, ends: Collection[str]) -> bool:
     """
     Returns whether the lines of a text in quotes look like rows: each has as many delimiters as a
     row, and one begins or ends as rows do, for instance with a label.
     """
-    pieces = [text.split(delimiter) for _, text in read]
-    are_rows = width > 1 and all(len(each) == width for each in pieces)
-    return are_rows and any(each[0] in ends or each[-1] in ends for each in pieces)
+    pieces = [text.split(delimiter) for _, text in row_lines]
+    are_rows = width > 1 and all(len(piece) == width for piece in pieces)
+    return are_rows and any(piece[0] in ends or piece[-1] in ends for piece in pieces)
 
 
-def _unreadable(read: Sequence[Line], name: str, error: str) -> str:
+def _unreadable(row_lines: Sequence[Line], name: str, error: str) -> str:
     """Returns the message about the lines of a row that cannot be read."""
-    start, end = read[0][0], read[-1][0]
+    start, end = row_lines[0][0], row_lines[-1][0]
     message = f"{name}:{start}: {error}"
     if start != end:
         message += f": a text in quotes runs over {end - start + 1} lines, to line {end}"
-    if any('\\"' in text for _, text in read):
+    if any('\\"' in text for _, text in row_lines):
         return f'{message}; a quote in quotes must be "", not \\", as sed \'s/\\\\"/""/g\' writes'
     return f'{message}; is a quote of it not closed, or not doubled ("")?'

@@ -32,7 +32,7 @@ class TarStream:
         # The headers before the next member, and the bytes of all such headers.
         self._num_headers = self._sum = 0
         # The bytes until the next header, and the records among them that were read.
-        self._left = 0
+        self._bytes_left = 0
         self._records: bytes | None = None
 
     def read(self, size: int) -> bytes:
@@ -42,16 +42,16 @@ class TarStream:
         content = self._file.read(size)
         start = 0
         while start < len(content) and not self._has_ended:
-            if not self._left:
+            if not self._bytes_left:
                 self._read_header(content[start : start + tarfile.BLOCKSIZE])
                 start += tarfile.BLOCKSIZE
                 continue
-            taken = content[start : start + self._left]
-            start += len(taken)
-            self._left -= len(taken)
+            piece = content[start : start + self._bytes_left]
+            start += len(piece)
+            self._bytes_left -= len(piece)
             if self._records is not None:
-                self._records += taken
-                if not self._left:
+                self._records += piece
+                if not self._bytes_left:
                     _check_records(self._records.rstrip(b"\0"))
         return content
 
@@ -73,7 +73,7 @@ class TarStream:
             self._num_headers, self._has_members = 0, True
         has_content = is_before or header.isreg() or header.type not in tarfile.SUPPORTED_TYPES
         num_blocks = -(-header.size // tarfile.BLOCKSIZE) if has_content else 0
-        self._left = num_blocks * tarfile.BLOCKSIZE
+        self._bytes_left = num_blocks * tarfile.BLOCKSIZE
         self._records = b"" if header.type in _RECORDS else None
 
     def _count(self, header: tarfile.TarInfo) -> None:

@@ -41,9 +41,9 @@ def distinct_rows(char_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     hashes = (char_ids * _factors(char_ids)).sum(dim=1)
     hashes, rows = torch.unique(hashes, return_inverse=True)
     # One token is chosen for each hash. Any will do if all tokens with the same hash are equal.
-    chosen = rows.new_zeros(len(hashes))
-    chosen[rows] = torch.arange(len(char_ids), device=char_ids.device)
-    distinct = char_ids[chosen]
+    indices = rows.new_zeros(len(hashes))
+    indices[rows] = torch.arange(len(char_ids), device=char_ids.device)
+    distinct = char_ids[indices]
     if torch.equal(distinct[rows], char_ids):
         return distinct, rows
     return torch.unique(char_ids, dim=0, return_inverse=True)
@@ -73,7 +73,7 @@ def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> 
                     if damaged := records.testzip():
                         raise ValueError(f"the checksum of {damaged!r:.80} is wrong")
             file.seek(0)
-        read = torch.load(source, map_location="cpu", weights_only=True)
+        tensors = torch.load(source, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file {path}") from error
     except ConfigurationError:
@@ -84,9 +84,9 @@ def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> 
         raise ConfigurationError(
             f"{path} is damaged, or not a file of PyTorch: {reason:.200}"
         ) from error
-    if not isinstance(read, dict):
-        raise ConfigurationError(f"{path} holds {read!r:.80}, not tensors by name")
-    return read
+    if not isinstance(tensors, dict):
+        raise ConfigurationError(f"{path} holds {tensors!r:.80}, not tensors by name")
+    return tensors
 
 
 def read_tensors(path: str | os.PathLike) -> dict[str, torch.Tensor]:

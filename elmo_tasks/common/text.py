@@ -30,25 +30,25 @@ def printable(text: str) -> str:
     Returns a line with its control and invisible characters escaped (`\x1b`), because a name or
     label from somebody's file must neither steer the terminal nor look like another one.
     """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Returns `; did you mean 'x'?` if a known name x is similar to `name`, and otherwise ""."""
     # Imported only here, because every command imports this module and must start fast.
     import difflib
 
-    lower = {other.lower(): other for other in known}
+    lower = {choice.lower(): choice for choice in names}
     nearest = difflib.get_close_matches(name.lower(), lower, n=1)
     return f"; did you mean {lower[nearest[0]]!r}?" if nearest else ""
 
 
-def nearest_or_all(name: str, known: Collection[str]) -> str:
+def nearest_or_all(name: str, names: Collection[str]) -> str:
     """
     Returns the end of a message about an unknown name: `did_you_mean`, or `; there are a, b and c`
     if no known name is similar. Lists only the first of many names.
     """
-    return did_you_mean(name, known) or f"; there are {listed(known)}"
+    return did_you_mean(name, names) or f"; there are {listed(names)}"
 
 
 def listed(names: Collection[str]) -> str:

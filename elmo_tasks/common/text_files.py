@@ -30,17 +30,17 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
     system, path = _file_system(os.fspath(pattern))
     if system is not None:
         # Without a wildcard, `glob` returns the address itself if there is such a file.
-        found = sorted(map(str, system.glob(path)))
-        if not found:
+        paths = sorted(map(str, system.glob(path)))
+        if not paths:
             raise FileNotFoundError(f"file {pattern} not found")
-        return [system.unstrip_protocol(name) for name in found]
+        return [system.unstrip_protocol(name) for name in paths]
     matches = [] if os.path.isfile(pattern) else glob.glob(str(pattern), recursive=True)
-    if found := sorted(filter(os.path.isfile, matches)):
-        return found
+    if paths := sorted(filter(os.path.isfile, matches)):
+        return paths
     # An address may contain a question mark and still be no pattern. Its name, unlike that of its
     # copy, tells what kind of file it is.
-    copied = local_path(pattern)
-    return [os.fspath(pattern) if "://" in str(pattern) else copied]
+    copy = local_path(pattern)
+    return [os.fspath(pattern) if "://" in str(pattern) else copy]
 
 
 @contextmanager
@@ -121,11 +121,11 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
         )
 
 
-def boundaries_said(lines: Iterable[str], path: str, said: set[str]) -> Iterator[str]:
+def boundaries_said(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
     """
     Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
-    boundaries that a biLM adds itself. Logs this once for each path; `said` holds the paths that
-    were logged.
+    boundaries that a biLM adds itself. Logs this once for each path; `warned_paths` holds the paths
+    that were logged.
     """
     num_boundaries = first = 0
     try:
@@ -133,13 +133,13 @@ def boundaries_said(lines: Iterable[str], path: str, said: set[str]) -> Iterator
             # Most lines need not be cut into words for this.
             if END_TOKEN[-2:] in line:
                 words = line.split()
-                found = words.count(BEGIN_TOKEN) + words.count(END_TOKEN)
-                num_boundaries += found
-                first = first or (number if found else 0)
+                num_found = words.count(BEGIN_TOKEN) + words.count(END_TOKEN)
+                num_boundaries += num_found
+                first = first or (number if num_found else 0)
             yield line
     finally:
-        if num_boundaries and path not in said:
-            said.add(path)
+        if num_boundaries and path not in warned_paths:
+            warned_paths.add(path)
             logger.warning(
                 "%s: %d words are %s or %s, the first in sentence %d: the biLM adds these at the "
                 "beginning and end of each sentence, so remove them from the text",

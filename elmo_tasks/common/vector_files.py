@@ -34,7 +34,7 @@ _EXPECTED = "expected a word and its numbers on each line"
 def read_vectors(
     path: str,
     dim: int | None = None,
-    wanted: Collection[str] | None = None,
+    only_words: Collection[str] | None = None,
     max_words: int | None = None,
 ) -> dict[str, numpy.ndarray]:
     """
@@ -64,7 +64,7 @@ def read_vectors(
             continue
         is_blank = not word or " " in word
         num_blank += is_blank
-        if is_blank or wanted is None or word in wanted:
+        if is_blank or only_words is None or word in only_words:
             with at_line(path, number):
                 vector = _vector(fields)
             if not is_blank:
@@ -75,9 +75,9 @@ def read_vectors(
         "that came before; the first counts": num_twice,
         "that is empty or has a blank": num_blank,
     }
-    for what, count in left_out.items():
+    for kind, count in left_out.items():
         if count:
-            logger.warning("%s: left out %d lines of a word %s", path, count, what)
+            logger.warning("%s: left out %d lines of a word %s", path, count, kind)
     return vectors
 
 
@@ -179,11 +179,11 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         file: Any
         if zipfile.is_zipfile(local):
             archive = stack.enter_context(zipfile.ZipFile(local))
-            names = [each.filename for each in archive.infolist() if not each.is_dir()]
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
             file = archive.open(_member(names, member, outer))
         elif _is_tar(local):
             tar = stack.enter_context(tarfile.open(local))
-            names = [each.name for each in tar if each.isreg()]
+            names = [entry.name for entry in tar if entry.isreg()]
             file = tar.extractfile(_member(names, member, outer))
         else:
             if member is not None:
@@ -196,8 +196,8 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 
 def _outer(path: str) -> tuple[str, str | None]:
     """Returns the file that a path names, and the member in it."""
-    found = _MEMBER.fullmatch(path)
-    return (found[1], found[2]) if found else (path, None)
+    match = _MEMBER.fullmatch(path)
+    return (match[1], match[2]) if match else (path, None)
 
 
 def _is_tar(path: str) -> bool:
@@ -214,10 +214,10 @@ def _member(names: list[str], member: str | None, archive: str) -> str:
         for name in names
         if not (name.startswith("__MACOSX/") or name.rpartition("/")[2].startswith("."))
     ]
-    chosen = names if member is None else [name for name in names if name == member]
-    if len(chosen) != 1:
+    members = names if member is None else [name for name in names if name == member]
+    if len(members) != 1:
         raise ConfigurationError(
             f"{archive} has the files {listed(names)}: name one, such as "
             f"({archive})#{(names or ['vectors.txt'])[0]}"
         )
-    return chosen[0]
+    return members[0]

@@ -104,5 +104,5 @@ class Elmo(torch.nn.Module):
     ) -> torch.Tensor:
         tokens, longest = padded_sentences(sentences, lengths=lengths)
         char_ids = batch_char_ids(tokens, self.bilm.options.max_characters)
-        missing = longest - char_ids.size(1)
-        return pad(char_ids, (0, 0, 0, missing)).to(self.bilm.like.device)
+        num_padding = longest - char_ids.size(1)
+        return pad(char_ids, (0, 0, 0, num_padding)).to(self.bilm.like.device)

@@ -103,15 +103,15 @@ class ElmoEncoder:
             layer, 0 for the token layer.
         settings: Arguments of the constructor.
         """
-        opened = open_elmo(name, store, device, dtype)
+        model = open_elmo(name, store, device, dtype)
         if "mix" in settings:
             if place is not None:
                 raise ConfigurationError("give either a mix or its place, not both")
         elif layers == "all":
-            settings["mix"] = opened.mix(place)
+            settings["mix"] = model.mix(place)
         else:
-            settings["mix"] = ElmoMix(opened.bilm.num_layers, layers)
-        return cls(opened.bilm, **settings)
+            settings["mix"] = ElmoMix(model.bilm.num_layers, layers)
+        return cls(model.bilm, **settings)
 
     def save_pretrained(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """

@@ -66,7 +66,7 @@ def check_bilm(bilm: Any) -> None:
     if file is not None:
         # They are found with the weights.
         fields.setdefault("options", {})
-    check_fields(make_bilm, fields, given=("store",))
+    check_fields(make_bilm, fields, arguments=("store",))
     if "dtype" in fields:
         check_choice("dtype of bilm", fields["dtype"], DTYPES)
     if isinstance(store, Mapping):
@@ -114,15 +114,15 @@ def with_kept_options(config: Any, folder: Path) -> Any:
     Returns a copy of the config of a model, in which a `bilm` that is given by its path has the
     options that the training run kept in the folder. Raises `ConfigurationError` if it kept none.
     """
-    config, kept = copy.deepcopy(config), _kept_options(folder)
+    config, options_of = copy.deepcopy(config), _kept_options(folder)
     for parent in parents_of_bilms(config):
         fields = _fields_of(parent["bilm"])
         file = fields.get("pretrained_file")
-        if _lacks_options(parent["bilm"]) and file in kept:
+        if _lacks_options(parent["bilm"]) and file in options_of:
             # On a machine without a folder of this path, the path would be taken for a repository.
             if file not in KNOWN_BILMS:
                 del fields["pretrained_file"]
-            parent["bilm"] = {"options": kept[file], **fields}
+            parent["bilm"] = {"options": options_of[file], **fields}
         elif isinstance(file, str) and isinstance(parent["bilm"], dict) and "options" not in fields:
             raise _is_gone(file)
     return config
@@ -135,8 +135,8 @@ def _lacks_options(bilm: Any) -> bool:
 
 def _kept_options(folder: Path) -> dict[str, Any]:
     path = folder / KEPT_OPTIONS
-    kept = parse_json(path.read_bytes()) if path.is_file() else {}
-    return kept if isinstance(kept, dict) else {}
+    options_of = parse_json(path.read_bytes()) if path.is_file() else {}
+    return options_of if isinstance(options_of, dict) else {}
 
 
 def _with_kept_options(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -145,18 +145,18 @@ def _with_kept_options(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
     trained model and the biLM's file is missing, returns the fields with the options that were
     kept.
     """
-    kept = _kept_options(folder)
+    options_of = _kept_options(folder)
     # AllenNLP removes this field from the config of an archive.
-    file = fields.get("pretrained_file") or (next(iter(kept)) if len(kept) == 1 else "")
+    file = fields.get("pretrained_file") or (next(iter(options_of)) if len(options_of) == 1 else "")
     is_trained = any(folder.glob("*.th")) or any(folder.glob("*.safetensors"))
-    if is_trained and file in kept and not os.path.exists(os.path.expanduser(file)):
-        others = {key: value for key, value in fields.items() if key != "pretrained_file"}
-        return {**others, "options": kept[file]}
+    if is_trained and file in options_of and not os.path.exists(os.path.expanduser(file)):
+        arguments = {key: value for key, value in fields.items() if key != "pretrained_file"}
+        return {**arguments, "options": options_of[file]}
     if file and is_trained:
         _check_is_there(file)
     if file and not is_trained and folder.is_dir():
-        kept[file] = read_options(locate_bilm(file).options)
-        write_whole(folder / KEPT_OPTIONS, json.dumps(kept))
+        options_of[file] = read_options(locate_bilm(file).options)
+        write_whole(folder / KEPT_OPTIONS, json.dumps(options_of))
     return fields
 
 

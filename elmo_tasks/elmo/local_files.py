@@ -45,13 +45,13 @@ def is_zip(name: str) -> bool:
     return name.partition("?")[0].lower().endswith(".zip")
 
 
-def local_file(place: str, name: str, kind: str) -> Path:
+def local_file(address: str, name: str, kind: str) -> Path:
     """Returns the path of the local copy of a file. `name` and `kind` are for messages."""
     try:
-        return Path(local_path(place))
+        return Path(local_path(address))
     except FileNotFoundError:
-        shown = place if kind == "options" else name
-        raise ConfigurationError(f"there is no file of {kind} {shown}") from None
+        label = address if kind == "options" else name
+        raise ConfigurationError(f"there is no file of {kind} {label}") from None
     except OSError as error:
         raise ConfigurationError(
             f"the {kind} {name} cannot be had: {error}; without a network, give a local path"
@@ -76,7 +76,7 @@ def _unzipped(path: str, written: tuple[int, ...]) -> Path:
     """
     folder = Path(_folders.enter_context(unpacked(path)))
     # The zip file may have the files in a folder, and beside it what macOS adds.
-    while len(inside := [each for each in folder.iterdir() if _is_data(each)]) == 1:
+    while len(inside := [path for path in folder.iterdir() if _is_data(path)]) == 1:
         if not inside[0].is_dir():
             break
         folder = inside[0]
@@ -98,28 +98,28 @@ def files_in(folder: Path, name: str) -> tuple[Path, Path]:
     if (folder / "saved_model.pb").is_file():
         raise ConfigurationError(f"{name} {OF_TENSORFLOW}")
     files = []
-    for known in ((OPTIONS_FILE,), WEIGHTS_FILES):
-        paths = [path for file in known if (path := folder / file).is_file()]
+    for names in ((OPTIONS_FILE,), WEIGHTS_FILES):
+        paths = [path for file in names if (path := folder / file).is_file()]
         # The files of the paper's authors have longer names, such as `elmo_small_weights.hdf5`.
-        others = sorted(filter(_is_data, folder.glob(f"*{known[0]}")))
-        if not paths and len(others) != 1:
+        matches = sorted(filter(_is_data, folder.glob(f"*{names[0]}")))
+        if not paths and len(matches) != 1:
             is_model = (folder / CONFIG_FILE).is_file()
             kind = "; it has a model: elmo-tasks export writes its biLM" if is_model else ""
             raise ConfigurationError(
-                f"{name} has {'several' if others else 'no'} {known[0]}; the folder of a biLM has "
+                f"{name} has {'several' if matches else 'no'} {names[0]}; the folder of a biLM has "
                 f"{OPTIONS_FILE} and {WEIGHTS_FILE}{kind}"
             )
-        files.append((paths or others)[0])
+        files.append((paths or matches)[0])
     return files[0], files[1]
 
 
-def fetched_weights(place: str, name: str, options: Path | Mapping[str, Any] | None) -> Path:
+def fetched_weights(address: str, name: str, options: Path | Mapping[str, Any] | None) -> Path:
     """
     Returns the path of the local copy of weights. Weights at an address are fetched with their
     vocabulary, if the options are those of a biLM of words.
     """
-    path = local_file(place, name, "weights")
-    return _with_vocabulary(place, path) if "://" in place and _is_of_words(options) else path
+    path = local_file(address, name, "weights")
+    return _with_vocabulary(address, path) if "://" in address and _is_of_words(options) else path
 
 
 def _is_of_words(options: Path | Mapping[str, Any] | None) -> bool:

@@ -35,7 +35,7 @@ from elmo_tasks.elmo.local_files import (
 # The weights of the biLMs that have a name: the addresses of those that the authors of the paper
 # released, and the paths of our own.
 KNOWN_BILMS = {
-    **{name: each["weights"] for name, each in BILMS.items() if "weights" in each},
+    **{name: fields["weights"] for name, fields in BILMS.items() if "weights" in fields},
     **pretrained_files("*/weights.hdf5"),
 }
 
@@ -88,8 +88,8 @@ class Located(NamedTuple):
         try:
             yield
         except ConfigurationError as error:
-            folder, given = self.weights.parent, Path(self.name)
-            if folder in (given, given.parent):
+            folder, path = self.weights.parent, Path(self.name)
+            if folder in (path, path.parent):
                 raise
             text = str(error).replace(f"{folder}{os.sep}", f"{self.name}: ")
             raise ConfigurationError(text) from error
@@ -140,15 +140,15 @@ def locate_bilm(name: Source) -> Located:
         return Located(weights_name, options, locate_weights(weights_name, options))
     name = os.path.expanduser(os.fspath(name))
     # A known name is preferred to a folder of the same name.
-    place = KNOWN_BILMS.get(name, name)
-    end = next((end for end in WEIGHTS_FILES if place.endswith(end)), None)
-    if end is not None and not os.path.isdir(place):
+    address = KNOWN_BILMS.get(name, name)
+    end = next((end for end in WEIGHTS_FILES if address.endswith(end)), None)
+    if end is not None and not os.path.isdir(address):
         # Both files are in the same folder. Their names may begin alike.
-        beside = place.removesuffix(end) + OPTIONS_FILE
-        if "://" not in place and not os.path.exists(beside):
-            beside = os.path.join(os.path.dirname(place), OPTIONS_FILE)
+        beside = address.removesuffix(end) + OPTIONS_FILE
+        if "://" not in address and not os.path.exists(beside):
+            beside = os.path.join(os.path.dirname(address), OPTIONS_FILE)
         options = local_file(beside, name, "options")
-        return Located(name, options, fetched_weights(place, name, options))
+        return Located(name, options, fetched_weights(address, name, options))
     _check_is_known(name)
     if not has_folder(name):
         raise ConfigurationError(
@@ -167,11 +167,11 @@ def locate_weights(
     options are those of a biLM of words.
     """
     name = os.path.expanduser(os.fspath(name))
-    place = KNOWN_BILMS.get(name, name)
-    if has_folder(place):
-        return files_in(local_folder(place), name)[1]
+    address = KNOWN_BILMS.get(name, name)
+    if has_folder(address):
+        return files_in(local_folder(address), name)[1]
     _check_is_known(name)
-    return fetched_weights(place, name, options)
+    return fetched_weights(address, name, options)
 
 
 def last_written(name: Source) -> tuple:
@@ -187,7 +187,7 @@ def last_written(name: Source) -> tuple:
         folder = path.parent if path.suffix in WEIGHTS_SUFFIXES else path
         inside = [*folder.glob("*"), *folder.glob("vocabulary/*")]
         suffixes = (*DATA_SUFFIXES, ".json", ".txt")
-        paths += [each for each in inside if each.suffix in suffixes] or [path]
+        paths += [file for file in inside if file.suffix in suffixes] or [path]
     return tuple((str(path), written(path)) for path in sorted(paths))
 
 
@@ -223,5 +223,5 @@ def _check_is_known(name: str) -> None:
     is_path = os.path.exists(name) or any(mark in name for mark in "./")
     if name not in KNOWN_BILMS and not is_path:
         check_is_installed(name)
-        known = nearest_or_all(name, sorted(KNOWN_BILMS))
-        raise ConfigurationError(f"no biLM is known as {name!r}{known}")
+        alternatives = nearest_or_all(name, sorted(KNOWN_BILMS))
+        raise ConfigurationError(f"no biLM is known as {name!r}{alternatives}")

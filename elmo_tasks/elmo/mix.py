@@ -71,9 +71,9 @@ class ElmoMix(torch.nn.Module):
             return torch.softmax(self.scalar_parameters, dim=0)
         if isinstance(self.layers, str):
             return self.gamma.new_ones(self.num_layers)
-        chosen = self.gamma.new_zeros(self.num_layers)
-        chosen[self.layers] = 1
-        return chosen
+        weights = self.gamma.new_zeros(self.num_layers)
+        weights[self.layers] = 1
+        return weights
 
     def get_output_dim(self, layer_dim: int) -> int:
         """Returns the width of ELMo_k, given the width of a layer."""

@@ -30,7 +30,7 @@ class Opened(NamedTuple):
         """
         if place is None and len(self.mixes) < 2:
             return next(iter(self.mixes.values()), None)
-        places = [each for each in self.mixes if each]
+        places = [name for name in self.mixes if name]
         if not places:
             raise ConfigurationError(f"{self.name} is a biLM without mixes: place must be left out")
         if place not in places:

@@ -66,8 +66,8 @@ class SentenceLayers:
             for batch in batches_by_length(lengths, self.batch_tokens, MIN_SENTENCES):
                 with operator_threads(1):
                     char_ids = batch_char_ids([window[index] for index in batch], max_characters)
-                computed = self.bilm(char_ids.to(self.bilm.like.device)).layers.to(self._dtype)
-                for index, row in zip(batch, computed.cpu()):
+                batch_layers = self.bilm(char_ids.to(self.bilm.like.device)).layers.to(self._dtype)
+                for index, row in zip(batch, batch_layers.cpu()):
                     layers[index] = row[:, : len(window[index])]
                 if progress is not None:
                     progress.update(sum(len(window[index]) for index in batch))

@@ -60,8 +60,10 @@ def padded_sentences(
     padded = list(_each(checked_list(sentences), tokenizer))
     if lengths is not None:
         padded_words = [words for _, words in padded]
-        cut = _cut_to_lengths(padded_words, list(map(int, lengths)))
-        tokens = [checked_tokens(words, name, False) for (name, _), words in zip(padded, cut)]
+        sentence_words = _cut_to_lengths(padded_words, list(map(int, lengths)))
+        tokens = [
+            checked_tokens(words, name, False) for (name, _), words in zip(padded, sentence_words)
+        ]
     else:
         tokens = [checked_tokens(words, name) for name, words in padded]
     return tokens, max((len(words) for _, words in padded), default=0)
@@ -148,17 +150,17 @@ def _cut(sentence: Any, tokenizer: Tokenizer | None, name: str) -> list[Any]:
             raise ValueError(f"{name} {_half_a_pair(sentence)}")
         return sentence.split() if tokenizer is None else _cut_by(tokenizer, sentence)
     if problem := _no_list(sentence):
-        missing = "" if hasattr(sentence, "__iter__") else "; leave it out, or give ''"
-        raise ValueError(f"{name} must be a string or a list of tokens, not {problem}{missing}")
+        advice = "" if hasattr(sentence, "__iter__") else "; leave it out, or give ''"
+        raise ValueError(f"{name} must be a string or a list of tokens, not {problem}{advice}")
     # The items of an array of NumPy or pandas are then strings of Python.
     return sentence.tolist() if hasattr(sentence, "tolist") else list(sentence)
 
 
 def _cut_by(tokenizer: Tokenizer, text: str) -> list[Any]:
     # AllenNLP's tokenizers are not callable, but have this method.
-    cut = getattr(tokenizer, "tokenize", tokenizer)(text)
+    pieces = getattr(tokenizer, "tokenize", tokenizer)(text)
     # The characters of a string would be taken for tokens.
-    tokens = cut if isinstance(cut, str) or not isinstance(cut, Iterable) else list(cut)
+    tokens = pieces if isinstance(pieces, str) or not isinstance(pieces, Iterable) else list(pieces)
     if isinstance(tokens, list):
         tokens = [getattr(token, "text", token) for token in tokens]
         if all(isinstance(token, str) for token in tokens):
@@ -179,28 +181,28 @@ def _cut_to_lengths(padded: list[list[Any]], lengths: list[int]) -> list[list[An
     return [words[:length] for words, length in zip(padded, lengths)]
 
 
-def _no_list(given: Any) -> str | None:
+def _no_list(value: Any) -> str | None:
     """Says what a value is that is not a list, and what to do. Returns `None` for a list."""
-    kind = type(given).__name__
-    if isinstance(given, str):
-        return f"one string: {given!r:.80}; give a list that contains it"
-    if isinstance(given, bytes | bytearray):
-        return f"bytes: {given!r:.80}; decode them"
-    if hasattr(given, "columns"):
+    kind = type(value).__name__
+    if isinstance(value, str):
+        return f"one string: {value!r:.80}; give a list that contains it"
+    if isinstance(value, bytes | bytearray):
+        return f"bytes: {value!r:.80}; decode them"
+    if hasattr(value, "columns"):
         return f"a {kind}, which gives the names of its columns; give one column: table['text']"
-    if isinstance(given, Mapping):
-        return f"a {kind}: {given!r:.80}; give a list of its texts"
-    if isinstance(given, set | frozenset):
-        return f"a {kind}, which has no order: {given!r:.80}; give a list"
-    if isinstance(given, torch.Tensor):
-        return f"a {kind} of shape {tuple(given.shape)}; give strings"
-    if (dims := getattr(given, "ndim", 1)) != 1:
+    if isinstance(value, Mapping):
+        return f"a {kind}: {value!r:.80}; give a list of its texts"
+    if isinstance(value, set | frozenset):
+        return f"a {kind}, which has no order: {value!r:.80}; give a list"
+    if isinstance(value, torch.Tensor):
+        return f"a {kind} of shape {tuple(value.shape)}; give strings"
+    if (dims := getattr(value, "ndim", 1)) != 1:
         return (
             f"a {kind} of {dims} dimensions; give one column, such as array[:, 0], or "
             "array.tolist() if each row has the tokens of a sentence"
         )
-    is_iterable = hasattr(given, "__iter__") or hasattr(given, "__getitem__")
-    return None if is_iterable else f"{given!r:.80}"
+    is_iterable = hasattr(value, "__iter__") or hasattr(value, "__getitem__")
+    return None if is_iterable else f"{value!r:.80}"
 
 
 def _no_token(token: Any) -> str | None:

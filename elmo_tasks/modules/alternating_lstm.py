@@ -69,11 +69,11 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
 def _run_layer(layer: AugmentedLstm, x: torch.Tensor, steps: Steps) -> torch.Tensor:
     state = layer.cell.state_linearity
     gates = trained_product(x, layer.cell.input_linearity.weight).to(state.weight.dtype)
-    kept = None
+    mask = None
     if layer.training and layer.recurrent_dropout_probability > 0:
         # Shape: (rows, hidden_size)
         like = gates.new_empty(steps.num_rows, layer.lstm_dim)
-        kept = get_dropout_mask(layer.recurrent_dropout_probability, like)
+        mask = get_dropout_mask(layer.recurrent_dropout_probability, like)
     # Half precision is too coarse for the states, because they add up over all steps.
     with torch.autocast(gates.device.type, enabled=False):
-        return HighwaySteps.apply(gates, state.weight, state.bias, kept, steps)
+        return HighwaySteps.apply(gates, state.weight, state.bias, mask, steps)

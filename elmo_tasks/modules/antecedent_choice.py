@@ -76,8 +76,8 @@ def _right(
 
 def cluster_labels(spans: Iterable[Sequence[int]], clusters: Sequence[Sequence[Span]]) -> list[int]:
     """Returns the index of each span's cluster: the last of several, or -1 if it has none."""
-    known = {span: index for index, cluster in enumerate(clusters) for span in cluster}
-    return [known.get((start, end), -1) for start, end in spans]
+    cluster_of = {span: index for index, cluster in enumerate(clusters) for span in cluster}
+    return [cluster_of.get((start, end), -1) for start, end in spans]
 
 
 def clusters_of(

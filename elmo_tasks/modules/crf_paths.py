@@ -106,10 +106,10 @@ class CrfPaths:
         end = self._end.expand(self._logits.size(0), -1)
         after, sums = end, [end]
         for step in range(self._logits.size(1) - 1, 0, -1):
-            rest = (self._logits[:, step] + after).unsqueeze(1)
+            sums_from = (self._logits[:, step] + after).unsqueeze(1)
             live = self._mask[:, step, None]
-            sums.append(torch.where(live, (leaving + rest).logsumexp(dim=-1), end))
-            after = torch.where(live, (self._transitions + rest).logsumexp(dim=-1), end)
+            sums.append(torch.where(live, (leaving + sums_from).logsumexp(dim=-1), end))
+            after = torch.where(live, (self._transitions + sums_from).logsumexp(dim=-1), end)
         return torch.stack(sums[::-1], dim=1)
 
 

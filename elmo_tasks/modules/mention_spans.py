@@ -33,22 +33,22 @@ def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> t
     `torch.LongTensor`: Shape (chosen,): the indices of the chosen spans, sorted.
     """
     pairs = spans.tolist()
-    chosen: list[int] = []
+    indices: list[int] = []
     # For each word, the last word of the longest chosen span that begins there, and the first word
     # of the longest chosen span that ends there.
     lasts: dict[int, int] = {}
     firsts: dict[int, int] = {}
     for index in scores.argsort(descending=True, stable=True).tolist():
-        if len(chosen) == num_spans:
+        if len(indices) == num_spans:
             break
         first, last = pairs[index]
         if not any(lasts.get(word, -1) > last for word in range(first + 1, last + 1)) and not any(
             firsts.get(word, first) < first for word in range(first, last)
         ):
-            chosen.append(index)
+            indices.append(index)
             lasts[first] = max(lasts.get(first, last), last)
             firsts[last] = min(firsts.get(last, first), first)
-    return torch.tensor(sorted(chosen))
+    return torch.tensor(sorted(indices))
 
 
 class SpanRepresentation(torch.nn.Module):

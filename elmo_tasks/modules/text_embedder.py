@@ -150,7 +150,7 @@ def _check_bilm_and_mixes(bilm: Any, mixes: Sequence[Mapping[str, Any] | None]) 
         check_bilm(bilm)
     for mix in mixes:
         if mix is not None:
-            check_fields(ElmoMix, mix, given=("num_layers",))
+            check_fields(ElmoMix, mix, arguments=("num_layers",))
 
 
 def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:

@@ -59,12 +59,12 @@ class WordVectors(TokenEmbedder):
         """
         num_rows, dim = self.weight.shape
         words = _words(extended_vocab, self._vocab_namespace)
-        added = words[num_rows:]
-        if not added:
+        new_words = words[num_rows:]
+        if not new_words:
             return
         vectors = dict(zip(words, self.weight.detach().cpu().numpy()[:num_rows]))
         vectors |= _file_vectors(extension_pretrained_file, dim, words)
-        rows = _rows(added, vectors, dim).to(self.weight)
+        rows = _rows(new_words, vectors, dim).to(self.weight)
         self.weight = torch.nn.Parameter(torch.cat([self.weight, rows]), requires_grad=False)
 
 
@@ -87,8 +87,8 @@ def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str,
     """Returns the vectors that a file has for the words, and for their lower case."""
     if path is None:
         return {}
-    wanted = {form for word in words for form in (word, word.lower())}
-    vectors = read_vectors(path, dim, wanted)
+    forms = {form for word in words for form in (word, word.lower())}
+    vectors = read_vectors(path, dim, forms)
     if not vectors:
         raise ConfigurationError(
             f"{path} has no vector for any word of the vocabulary: expected a word and its "

@@ -110,7 +110,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path, caplog: pytest.LogCaptureFi
 def test_only_wanted_words_and_so_many_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, PLAIN)
 
-    assert list(read_vectors(path, wanted={"rome", "oslo"})) == ["rome"]
+    assert list(read_vectors(path, only_words={"rome", "oslo"})) == ["rome"]
     assert list(read_vectors(path, max_words=1)) == ["anna"]
 
 

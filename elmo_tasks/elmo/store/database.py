@@ -72,11 +72,11 @@ class LayerDatabase:
             return {}
         try:
             with transaction(connection, "DEFERRED"):
-                found = {key: _value(connection, key, size) for key, size in sizes.items()}
+                values = {key: _value(connection, key, size) for key, size in sizes.items()}
         except sqlite3.Error as error:
             self._give_up(error)
             return {}
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in values.items() if value is not None}
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
         """Adds values in one transaction. Keeps a value that is already there and undamaged."""
@@ -127,15 +127,15 @@ class LayerDatabase:
         return self._connection
 
     def _give_up(self, error: OSError | sqlite3.Error) -> None:
-        what = "cannot be read"
+        problem = "cannot be read"
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.OperationalError
         ):
-            what = "is damaged; delete it, and it is made anew"
+            problem = "is damaged; delete it, and it is made anew"
         logger.warning(
             "The store %s %s (%s); layers are computed and kept in memory only.",
             self.folder,
-            what,
+            problem,
             error,
         )
         if self._connection is not None:

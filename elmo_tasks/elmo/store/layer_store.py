@@ -81,7 +81,7 @@ class LayerStore:
         sentences = _sentences(char_ids)
         keys = [begin + hash_bytes(ids.tobytes()) for ids in sentences]
         lengths = dict(zip(keys, map(len, sentences)))
-        found = self._find(
+        entries = self._find(
             {
                 key: entry_bytes(source.num_layers, length, source.dim, self.dtype)
                 for key, length in lengths.items()
@@ -89,19 +89,19 @@ class LayerStore:
             }
         )
         # For each missing sentence, the first row that has it.
-        missing = {
+        rows = {
             key: row
             for row, key in reversed(list(enumerate(keys)))
-            if key not in found and lengths[key]
+            if key not in entries and lengths[key]
         }
-        if missing:
-            some = char_ids[list(missing.values())]
-            found.update(self._compute(list(missing), some, compute))
+        if rows:
+            some = char_ids[list(rows.values())]
+            entries.update(self._compute(list(rows), some, compute))
         shape = (len(keys), source.num_layers, char_ids.size(1), source.dim)
         layers = torch.zeros(shape, dtype=getattr(torch, self.dtype))
         for row, key in zip(layers.numpy(), keys):
             if lengths[key]:
-                decode(found[key], self.dtype, row[:, : lengths[key]])
+                decode(entries[key], self.dtype, row[:, : lengths[key]])
         return layers
 
     def _locked(self) -> threading.RLock:
@@ -120,15 +120,15 @@ class LayerStore:
 
     def _find(self, sizes: Mapping[bytes, int]) -> dict[bytes, Array]:
         with self._locked():
-            found = {key: self._recent[key] for key in sizes if key in self._recent}
-            for key in found:
+            entries = {key: self._recent[key] for key in sizes if key in self._recent}
+            for key in entries:
                 self._recent.move_to_end(key)
-            left = {key: size for key, size in sizes.items() if key not in found}
-            if self._database is not None and left:
-                read = self._database.get(left)
-                self._remember(read)
-                found.update(read)
-        return found
+            further = {key: size for key, size in sizes.items() if key not in entries}
+            if self._database is not None and further:
+                stored = self._database.get(further)
+                self._remember(stored)
+                entries.update(stored)
+        return entries
 
     def _compute(
         self,
@@ -173,14 +173,14 @@ def encode(layers: torch.Tensor, dtype: str) -> Array:
     The halves of layer 0 are equal, so the entry has only one. Raises `ConfigurationError` if a
     value is too large for the dtype, or not finite.
     """
-    rounded = layers.to(getattr(torch, dtype)).numpy()
-    if not numpy.isfinite(rounded).all():
+    array = layers.to(getattr(torch, dtype)).numpy()
+    if not numpy.isfinite(array).all():
         raise ConfigurationError(
             f"a layer of the biLM has a value beyond {dtype}, the dtype of its store"
         )
-    half = rounded.shape[2] // 2
+    half = array.shape[2] // 2
     # Shape: ((2 * num_layers - 1) * length, dim / 2)
-    rows = numpy.concatenate([rounded[0, :, :half], rounded[1:].reshape(-1, half)])
+    rows = numpy.concatenate([array[0, :, :half], array[1:].reshape(-1, half)])
     return rows.ravel().view(numpy.uint8)
 
 
@@ -210,12 +210,12 @@ def key_in(database: LayerDatabase, source: LayerSource, dtype: str) -> bytes:
     """
     weights = _weights(source, dtype)
     for key in (weights, own_key(source, dtype)):
-        kept = database.get({key: None}).get(key)
-        if kept is None:
+        content = database.get({key: None}).get(key)
+        if content is None:
             database.put({key: source.start.tobytes()})
-            kept = database.get({key: None}).get(key)
-        if kept is not None:
-            start = numpy.frombuffer(kept, source.start.dtype)
+            content = database.get({key: None}).get(key)
+        if content is not None:
+            start = numpy.frombuffer(content, source.start.dtype)
             if numpy.allclose(start, source.start, rtol=0, atol=_SAME_START):
                 return hash_bytes(weights + start.tobytes())
     return own_key(source, dtype)
