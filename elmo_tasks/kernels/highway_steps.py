@@ -21,12 +21,12 @@ class HighwaySteps(torch.autograd.Function):
         gates: torch.Tensor,
         weight: torch.Tensor,
         bias: torch.Tensor,
-        kept: torch.Tensor | None,
+        dropout_mask: torch.Tensor | None,
         steps: Steps,
     ) -> torch.Tensor:
         """
         Returns the states, shape (tokens, hidden_size). The gates have shape (tokens, 6 *
-        hidden_size), weight and bias (5 * hidden_size, ...), and the scaled mask `kept` (rows,
+        hidden_size), weight and bias (5 * hidden_size, ...), and the scaled `dropout_mask` (rows,
         hidden_size).
         """
         dim = weight.size(1)
@@ -47,16 +47,16 @@ class HighwaySteps(torch.autograd.Function):
             tanh = torch.mul(memory, 2, out=tanh_c[step]).sigmoid_().mul_(2).sub_(1)
             torch.mul(o, tanh, out=y[step])
             torch.lerp(v[step], y[step], r, out=h[step])
-            output = h[window] if kept is None else h[window] * kept[:padded]
-        gates, c, y, tanh_c, h = (each[: steps.num_tokens] for each in (gates, c, y, tanh_c, h))
-        ctx.save_for_backward(weight, kept, gates, v, c, y, tanh_c, h)
+            output = h[window] if dropout_mask is None else h[window] * dropout_mask[:padded]
+        gates, c, y, tanh_c, h = (tensor[: steps.num_tokens] for tensor in (gates, c, y, tanh_c, h))
+        ctx.save_for_backward(weight, dropout_mask, gates, v, c, y, tanh_c, h)
         ctx.steps = steps
         return h
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_h: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        weight, kept, gates, v, c, y, tanh_c, h = ctx.saved_tensors
+        weight, dropout_mask, gates, v, c, y, tanh_c, h = ctx.saved_tensors
         steps: Steps = ctx.steps
         dim = weight.size(1)
         i, f, g, o, r = gates.split(dim, dim=1)
@@ -85,11 +85,13 @@ class HighwaySteps(torch.autograd.Function):
             d_gates[step, 3:].mul_(d_t.unsqueeze(1))
             d_c.mul_(f[step])
             carried = step_product(d_gates[window, :5].flatten(1), recurrent)
-            if kept is not None:
-                carried *= kept[: len(carried)]
+            if dropout_mask is not None:
+                carried *= dropout_mask[: len(carried)]
         d_gates = d_gates[: steps.num_tokens].flatten(1)
         d_u = d_gates[:, : 5 * dim]
         before = steps.before(h)
-        if kept is not None:
-            before = before * torch.cat([kept[: step.stop - step.start] for step in steps.slices])
+        if dropout_mask is not None:
+            before = before * torch.cat(
+                [dropout_mask[: step.stop - step.start] for step in steps.slices]
+            )
         return d_gates, summed_product(d_u, before), d_u.sum(dim=0), None, None

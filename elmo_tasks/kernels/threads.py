@@ -60,7 +60,7 @@ def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[
 
     # The threads end with this call, because a fork of the process would not have them.
     with ThreadPoolExecutor(max(1, len(items) - 1)) as pool:
-        others = [pool.submit(on_another_thread, item) for item in items[1:]]
+        futures = [pool.submit(on_another_thread, item) for item in items[1:]]
         with torch.no_grad():
             first = [work(item) for item in items[:1]]
-        return first + [other.result() for other in others]
+        return first + [future.result() for future in futures]

@@ -60,9 +60,9 @@ def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return _multiply(x.t(), y.t()).to(dtype)
     total = x.new_zeros(x.size(1), y.size(1), dtype=dtype)
     for x_block, y_block in zip(x.split(_BLOCK), y.split(_BLOCK)):
-        missing = padded_rows(len(x_block)) - len(x_block)
-        if missing:
-            x_block, y_block = (pad(block, (0, 0, 0, missing)) for block in (x_block, y_block))
+        num_padding = padded_rows(len(x_block)) - len(x_block)
+        if num_padding:
+            x_block, y_block = (pad(block, (0, 0, 0, num_padding)) for block in (x_block, y_block))
         total += _multiply(x_block.t(), y_block.t())
     return total
 
@@ -93,8 +93,10 @@ class _TrainedProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias):
         dtype = product_dtype(x)
-        ctx.dtypes = [None if each is None else each.dtype for each in (x, weight, bias)]
-        x, weight, bias = (each if each is None else each.to(dtype) for each in (x, weight, bias))
+        ctx.dtypes = [None if tensor is None else tensor.dtype for tensor in (x, weight, bias)]
+        x, weight, bias = (
+            tensor if tensor is None else tensor.to(dtype) for tensor in (x, weight, bias)
+        )
         ctx.save_for_backward(x, weight)
         return product(x, weight, bias)
 
