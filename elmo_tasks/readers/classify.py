@@ -106,7 +106,9 @@ class ClassifyReader(TextReader):
         fields: dict[str, Field] = {
             name: DocumentField(sentences) for name, sentences in zip(TEXT_FIELDS, texts)
         }
-        words = [[[token.text for token in each] for each in sentences] for sentences in texts]
+        words = [
+            [[token.text for token in sentence] for sentence in sentences] for sentences in texts
+        ]
         fields["metadata"] = MetadataField({"sentences": words})
         if isinstance(label, str):
             fields["label"] = KnownLabelField(label, origin)

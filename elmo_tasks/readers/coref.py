@@ -135,7 +135,9 @@ class CorefReader(TextReader):
                 metadata["singletons"] = singletons
         return Instance(
             {
-                "tokens": DocumentField([[Token(word) for word in each] for each in sentences]),
+                "tokens": DocumentField(
+                    [[Token(word) for word in sentence] for sentence in sentences]
+                ),
                 "genre": GenreField(genre),
                 "metadata": MetadataField(metadata),
             }
@@ -177,11 +179,11 @@ def read_coref(
     if kind_of(file_path, first) == "json":
         yield from (CorefDocument(**fields) for fields in read_json_lines(file_path))
         return
-    found = False
+    has_document = False
     for document in _documents(file_path):
-        found = True
+        has_document = True
         yield _parsed(file_path, document, columns)
-    if not found:
+    if not has_document:
         raise ValueError(f"{file_path}:1: there is no document: expected {_EXAMPLE!r}")
 
 
@@ -247,8 +249,8 @@ def _parsed(
             if value != _NO_MENTION:
                 with at_line(file_path, line + row):
                     _add_mentions(clusters, begun, value, len(speakers) + row, line + row)
-        for cluster, opened in begun.items():
-            for _, begin in opened:
+        for cluster, starts in begun.items():
+            for _, begin in starts:
                 with at_line(file_path, begin):
                     raise ValueError(
                         f"the bracket '({cluster:.80}' is not closed within the sentence"

@@ -51,8 +51,8 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
     for index, tag in enumerate(tags):
         prefix, type_ = _parse(tag, index, scheme)
         if scheme is not None and not _is_allowed(scheme, before, (prefix, type_), index == 0):
-            what = f"follow {tags[index - 1]}" if index else "begin a sentence"
-            raise TagError(index, f"{tag} cannot {what} in {scheme}")
+            problem = f"follow {tags[index - 1]}" if index else "begin a sentence"
+            raise TagError(index, f"{tag} cannot {problem} in {scheme}")
         goes_on = prefix in "IL" and before[0] in "BI" and before[1] == type_
         if before[0] != "O" and not goes_on:
             ends.append(index)

@@ -61,8 +61,8 @@ class GenreField(LabelField):
             super().count_vocab_items(counter)
 
     def index(self, vocab: Vocabulary) -> None:
-        known = vocab.get_token_to_index_vocabulary(GENRES)
-        self._label_id = known.get(self.label, UNKNOWN_LABEL)
+        ids = vocab.get_token_to_index_vocabulary(GENRES)
+        self._label_id = ids.get(self.label, UNKNOWN_LABEL)
 
 
 class TagsField(SequenceLabelField):
@@ -102,8 +102,8 @@ class TagsField(SequenceLabelField):
         counts = counter[self._label_namespace]
         for tag in ["O", *self.labels]:
             prefix, type_ = split_tag(tag)
-            for each in SCHEMES[self.scheme] if prefix != "O" else "O":
-                counts[tag_of(each, type_)] += 1
+            for letter in SCHEMES[self.scheme] if prefix != "O" else "O":
+                counts[tag_of(letter, type_)] += 1
         if self.written is not None:
             counter[_WRITTEN][str(self.written)] += 1
 
@@ -111,8 +111,8 @@ class TagsField(SequenceLabelField):
         if self.origins is not None:
             for tag, origin in zip(self.labels, self.origins, strict=True):
                 _check_known(vocab, self._label_namespace, [tag], origin)
-        known = vocab.get_token_to_index_vocabulary(self._label_namespace)
-        self._indexed_labels = [known.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
+        ids = vocab.get_token_to_index_vocabulary(self._label_namespace)
+        self._indexed_labels = [ids.get(tag, UNKNOWN_LABEL) for tag in self.labels]  # type: ignore[misc]
 
 
 def written_scheme(vocab: Vocabulary) -> TagScheme:
@@ -120,15 +120,15 @@ def written_scheme(vocab: Vocabulary) -> TagScheme:
     Returns the scheme in which most of a model's data write the tags of spans. Returns BIO if the
     vocabulary does not tell the scheme, as the vocabularies of `ner` and of other readers.
     """
-    written = vocab.get_index_to_token_vocabulary(_WRITTEN)
-    return TagScheme.parse(written[0]) if written else TagScheme()
+    names = vocab.get_index_to_token_vocabulary(_WRITTEN)
+    return TagScheme.parse(names[0]) if names else TagScheme()
 
 
 def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origin: str) -> None:
-    known = vocab.get_token_to_index_vocabulary(namespace)
+    names = vocab.get_token_to_index_vocabulary(namespace)
     for label in labels:
-        if label not in known:
+        if label not in names:
             raise ValueError(
                 f"{origin}the model does not know the label {label!r}; it was trained on "
-                f"{listed(sorted(known))}"
+                f"{listed(sorted(names))}"
             )

@@ -94,10 +94,10 @@ class WordIdIndexer(SingleIdTokenIndexer):
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:
         indices = super().tokens_to_indices(tokens, vocabulary)["tokens"]
         if self.namespace is not None:
-            known = vocabulary.get_token_to_index_vocabulary(self.namespace)
-            padding = known.get(vocabulary._padding_token)
+            ids = vocabulary.get_token_to_index_vocabulary(self.namespace)
+            padding = ids.get(vocabulary._padding_token)
             if padding in indices:
-                unknown = known[vocabulary._oov_token]
+                unknown = ids[vocabulary._oov_token]
                 indices = [unknown if index == padding else index for index in indices]
         return {"tokens": indices}
 
@@ -137,6 +137,6 @@ class KnownCaseTokenIndexer(WordIdIndexer):
             super().count_vocab_items(Token(lower), counter)
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:
-        known = vocabulary.get_token_to_index_vocabulary(self.namespace)
-        found = [token if token.text in known else Token(token.text.lower()) for token in tokens]
-        return super().tokens_to_indices(found, vocabulary)
+        ids = vocabulary.get_token_to_index_vocabulary(self.namespace)
+        forms = [token if token.text in ids else Token(token.text.lower()) for token in tokens]
+        return super().tokens_to_indices(forms, vocabulary)

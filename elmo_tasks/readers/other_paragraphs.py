@@ -44,6 +44,6 @@ class OtherParagraphs:
             return []
         likeness = self._tf_idf(question.article).likeness(question.question)
         most = max(_MOST, self._number)
-        others = [index for index in nearest(likeness) if index in wrong][:most]
-        drawn = random.sample(others, min(self._number, len(others)))
-        return [paragraphs[index] for index in drawn]
+        candidates = [index for index in nearest(likeness) if index in wrong][:most]
+        sample = random.sample(candidates, min(self._number, len(candidates)))
+        return [paragraphs[index] for index in sample]

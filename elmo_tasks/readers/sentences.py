@@ -55,7 +55,7 @@ class SentencesReader(TextReader):
         self.reader = reader
         # The texts of a task's file, and when it was written.
         self._texts: dict[str, tuple[Any, list[str]]] = {}
-        self._said: set[str] = set()
+        self._warned_paths: set[str] = set()
 
     def sentences(
         self, file_path: str, files_order: Iterable[int] = (), shard: bool = True
@@ -87,13 +87,13 @@ class SentencesReader(TextReader):
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:
             texts = self._task_texts(self.reader, file_path)
-            yield from boundaries_said(texts, file_path, self._said)
+            yield from boundaries_said(texts, file_path, self._warned_paths)
             return
         paths = corpus_files(file_path)
         order = list(files_order) if self.max_instances is None else []
         for index in order or range(len(paths)):
             path = paths[index]
-            yield from boundaries_said(read_lines(path), path, self._said)
+            yield from boundaries_said(read_lines(path), path, self._warned_paths)
 
     def files(self, file_path: str) -> list[str]:
         """Returns the files of a path, an address, a folder or a glob pattern."""
@@ -102,13 +102,13 @@ class SentencesReader(TextReader):
     def _task_texts(self, reader: DatasetReader, file_path: str) -> list[str]:
         files = _written(file_path)
         if self._texts.get(file_path, (None,))[0] != files:
-            found = {
+            sentences = {
                 " ".join(token.ensure_text() for token in tokens): None
                 for instance in _read_whole(reader, file_path)
                 for text in _texts(instance)
                 for tokens in sentences_of(text)
             }
-            self._texts[file_path] = files, list(found)
+            self._texts[file_path] = files, list(sentences)
         return self._texts[file_path][1]
 
     def _read(self, file_path: str) -> Iterator[Instance]:

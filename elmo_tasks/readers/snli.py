@@ -82,7 +82,7 @@ class SnliReader(TextReader):
 
 def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
     """Yields the pairs that have both texts and a gold label."""
-    dropped = num_pairs = 0
+    num_dropped = num_pairs = 0
     for pair in complete_rows(_pairs(file_path), TEXTS, ["gold_label"]):
         num_pairs += 1
         with at_line(file_path, pair.line):
@@ -92,12 +92,12 @@ def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
                     f"gold_label must be {', '.join(LABELS)} or {NO_LABEL}, not {label!r}"
                 )
         if label == NO_LABEL:
-            dropped += 1
+            num_dropped += 1
         else:
             yield pair
     if not num_pairs:
         raise ValueError(f"{file_path}:1: there is no pair with both texts and a gold label")
-    logger.info("%s: dropped %d pairs without a gold label", file_path, dropped)
+    logger.info("%s: dropped %d pairs without a gold label", file_path, num_dropped)
 
 
 def _pairs(file_path: str | os.PathLike) -> Iterator[Record]:

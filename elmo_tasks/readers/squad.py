@@ -78,24 +78,26 @@ class SquadReader(TextReader):
         self.paragraphs = paragraphs
         self.tokenizer = tokenizer or SplittingTokenizer()
         # The last passages are kept, because the next questions are often about the same ones.
-        self._kept: OrderedDict[str, _Text] = OrderedDict()
+        self._recent_texts: OrderedDict[str, _Text] = OrderedDict()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         counts: Counter[str] = Counter()
         num_left_out = 0
         questions = read_squad(file_path)
-        others = OtherParagraphs(questions, self.paragraphs - 1)
+        other_paragraphs = OtherParagraphs(questions, self.paragraphs - 1)
         for question in self.shard_iterable(questions):
-            instance = self._labelled(question, others, question.origin(file_path), counts)
+            instance = self._labelled(
+                question, other_paragraphs, question.origin(file_path), counts
+            )
             if instance is None:
                 num_left_out += 1
             else:
                 counts["questions read"] += 1
                 yield instance
-        said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        report = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
         if num_left_out == len(questions):
-            raise ValueError(f"{file_path}: there is no question to learn or to score: {said}")
-        logger.info("%s: %s", file_path, said)
+            raise ValueError(f"{file_path}: there is no question to learn or to score: {report}")
+        logger.info("%s: %s", file_path, report)
 
     def text_to_instance(
         self,
@@ -125,7 +127,9 @@ class SquadReader(TextReader):
         if others is None:
             metadata["read"] = text.windows.near(question_tokens)
         else:
-            metadata["read"] = metadata["sampled"] = [Window(*each) for each in text.windows.ranges]
+            metadata["read"] = metadata["sampled"] = [
+                Window(*window) for window in text.windows.ranges
+            ]
         if answers is not None:
             metadata["answers"] = answers
         fields: dict[str, Field] = {"question": TextField(question_tokens), "passage": text.field}
@@ -135,17 +139,21 @@ class SquadReader(TextReader):
         return Instance(fields)
 
     def _tokenized(self, text: str) -> "_Text":
-        if text not in self._kept:
+        if text not in self._recent_texts:
             tokens = self.tokenizer.tokenize(text)
             if not tokens:
                 raise ValueError(f"there is no word in the passage {text!r:.80}")
-            if len(self._kept) >= (_MAX_KEPT if self.paragraphs > 1 else 1):
-                self._kept.popitem(last=False)
-            self._kept[text] = _Text.of(Passage.of(text, tokens), PassageField(tokens))
-        return self._kept[text]
+            if len(self._recent_texts) >= (_MAX_KEPT if self.paragraphs > 1 else 1):
+                self._recent_texts.popitem(last=False)
+            self._recent_texts[text] = _Text.of(Passage.of(text, tokens), PassageField(tokens))
+        return self._recent_texts[text]
 
     def _labelled(
-        self, question: Question, others: OtherParagraphs, origin: str, counts: Counter[str]
+        self,
+        question: Question,
+        other_paragraphs: OtherParagraphs,
+        origin: str,
+        counts: Counter[str],
     ) -> Instance | None:
         """Returns the instance of a question, or `None` if the question is left out."""
         limit = self.max_passage_tokens
@@ -169,17 +177,19 @@ class SquadReader(TextReader):
             answers=[answer.text for answer in question.answers],
             span=Counter(within).most_common(1)[0][0],
             max_passage_tokens=limit,
-            others=self._drawn(question, others, counts),
+            others=self._drawn(question, other_paragraphs, counts),
         )
 
     def _drawn(
-        self, question: Question, others: OtherParagraphs, counts: Counter[str]
+        self, question: Question, other_paragraphs: OtherParagraphs, counts: Counter[str]
     ) -> list[str] | None:
         if self.paragraphs == 1:
             return None
-        drawn = [text for text in others.draw(question) if self.tokenizer.tokenize(text)]
-        counts["questions without another paragraph"] += not drawn
-        return drawn
+        paragraphs = [
+            text for text in other_paragraphs.draw(question) if self.tokenizer.tokenize(text)
+        ]
+        counts["questions without another paragraph"] += not paragraphs
+        return paragraphs
 
     def _reason_against(self, question: Question) -> str | None:
         """Returns the kind of questions, all left out, that this question belongs to, or `None`."""
@@ -201,13 +211,13 @@ class SquadReader(TextReader):
         passage = self._tokenized(question.passage).passage
         spans = []
         for answer in question.answers:
-            found = answer.found_in(question.passage)
+            gold = answer.found_in(question.passage)
             span = None
-            if found is not None:
-                start = found.start or 0
-                span = passage.tokens_of(start, start + len(found.text))
-            if span is None or found != answer:
-                _warn(origin, answer, found if span else None, counts)
+            if gold is not None:
+                start = gold.start or 0
+                span = passage.tokens_of(start, start + len(gold.text))
+            if span is None or gold != answer:
+                _warn(origin, answer, gold if span else None, counts)
             if span is not None:
                 counts["answers are not whole tokens"] += passage.text_of(*span) != answer.text
                 spans.append(span)
@@ -228,9 +238,9 @@ class _Text(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence["_Text"]) -> "_Text":
         """Returns texts as the paragraphs of one, each a window."""
-        ends = accumulate((len(each.field) for each in parts), initial=0)
-        passage = Passage.joined([each.passage for each in parts])
-        return cls.of(passage, JoinedField([each.field for each in parts]), list(pairwise(ends)))
+        ends = accumulate((len(part.field) for part in parts), initial=0)
+        passage = Passage.joined([part.passage for part in parts])
+        return cls.of(passage, JoinedField([part.field for part in parts]), list(pairwise(ends)))
 
     def cut(self, max_tokens: int | None) -> "_Text":
         """Returns the first tokens, which are one window."""
@@ -241,12 +251,12 @@ class _Text(NamedTuple):
         return self.of(passage, PassageField(self.field.tokens[:max_tokens]), [(0, max_tokens)])
 
 
-def _warn(origin: str, answer: GoldAnswer, found: GoldAnswer | None, counts: Counter[str]) -> None:
+def _warn(origin: str, answer: GoldAnswer, gold: GoldAnswer | None, counts: Counter[str]) -> None:
     """Counts an answer that is not at its `answer_start`. Logs the first such answers of a file."""
-    what, end = "wrong answers left out", "it is left out"
-    if found is not None:
-        what, end = "answers taken from another place", f"it is taken from {found.start}"
-    counts[what] += 1
-    if counts[what] <= _MAX_NAMED:
+    kind, end = "wrong answers left out", "it is left out"
+    if gold is not None:
+        kind, end = "answers taken from another place", f"it is taken from {gold.start}"
+    counts[kind] += 1
+    if counts[kind] <= _MAX_NAMED:
         message = "%s: the answer %r is not at its answer_start %s; %s"
         logger.warning(message, origin, answer.text, answer.start, end)

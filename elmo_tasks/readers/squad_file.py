@@ -54,9 +54,9 @@ class GoldAnswer(NamedTuple):
             if self.is_in(passage) or in_utf_16.is_in(passage):
                 return self if self.is_in(passage) else in_utf_16
             start, end = max(0, self.start - _NEAR), self.start + _NEAR + len(self.text)
-        place = passage.find(self.text, start, end) if self.text else -1
-        is_alone = place >= 0 and passage.find(self.text, place + 1, end) < 0
-        return self._replace(start=place) if is_alone else None
+        offset = passage.find(self.text, start, end) if self.text else -1
+        is_alone = offset >= 0 and passage.find(self.text, offset + 1, end) < 0
+        return self._replace(start=offset) if is_alone else None
 
 
 class Question(NamedTuple):
@@ -178,16 +178,16 @@ def _of_records(file_path: str | os.PathLike) -> Iterator[Question]:
 
 
 def _with_unique_ids(questions: list[Question], file_path: str | os.PathLike) -> list[Question]:
-    taken: set[str] = set()
+    ids: set[str] = set()
     unique = []
     num_twice = 0
     for question in questions:
         id, number = question.id or question.path, 1
-        while id in taken:
+        while id in ids:
             number += 1
             id = f"{question.id or question.path}_{number}"
         num_twice += number > 1
-        taken.add(id)
+        ids.add(id)
         unique.append(question._replace(id=id))
     without = [question.path for question in questions if not question.id]
     if without:
@@ -222,9 +222,9 @@ def parse_squad(content: Any, path: str = "", article: str = "") -> Iterator[Que
     article = title if isinstance(title, str) and title else article
     for name in _LISTS:
         if name in content:
-            place = path or _WHOLE if name == "paragraphs" else ""
+            location = path or _WHOLE if name == "paragraphs" else ""
             inside = _list(content, name, path)
-            yield from parse_squad(inside, _inside(path, name), article or place)
+            yield from parse_squad(inside, _inside(path, name), article or location)
             return
     passage = _text(content, "context", path)
     if "qas" in content:

@@ -226,8 +226,10 @@ def _sentence(record: Record) -> SrlSentence:
                 f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each "
                 "predicate"
             )
-    found = [Predicate(token, *_spans(record, column)) for token, column in zip(tokens, roles)]
-    return SrlSentence(words, found)
+    predicate_list = [
+        Predicate(token, *_spans(record, column)) for token, column in zip(tokens, roles)
+    ]
+    return SrlSentence(words, predicate_list)
 
 
 def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[Entity, ...]]:
@@ -252,8 +254,8 @@ def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[E
                 spans.append(Entity(role, row, row))
             for role in brackets[2].split(")")[:-1]:
                 if not begun or role not in ("", spans[begun[-1]].type):
-                    what = role or "a bracket"
-                    raise ValueError(f"{value!r:.80} closes {what:.80}, which is not open")
+                    name = role or "a bracket"
+                    raise ValueError(f"{value!r:.80} closes {name:.80}, which is not open")
                 index = begun.pop()
                 spans[index] = spans[index]._replace(end=row + 1)
     if begun:

@@ -138,7 +138,7 @@ def parse_tree(line: str) -> Tree:
     """
     words: list[str] = []
     nodes: list[Node] = []
-    opened: list[tuple[int, int]] = []
+    open_nodes: list[tuple[int, int]] = []
     line = line.rstrip(" \r\n")
     position = 0
     while position < len(line):
@@ -149,21 +149,21 @@ def parse_tree(line: str) -> Tree:
                 f"column {column}: expected a node such as (3 good), with a label from 0 to 4 "
                 f"and a word or nodes in it, not {line[position : position + 20]!r}"
             )
-        if nodes and not opened:
+        if nodes and not open_nodes:
             raise ValueError(f"column {column}: the tree has ended before this bracket")
         label, word = piece.groups()
         if word is not None:
             nodes.append(Node(int(label), len(words), len(words) + 1))
             words.append(_ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*"))
         elif label is not None:
-            opened.append((int(label), len(words)))
-        elif opened:
-            nodes.append(Node(*opened.pop(), len(words)))
+            open_nodes.append((int(label), len(words)))
+        elif open_nodes:
+            nodes.append(Node(*open_nodes.pop(), len(words)))
         else:
             raise ValueError(f"column {column}: this bracket closes nothing")
         position = piece.end()
-    if opened or not nodes:
-        raise ValueError(f"the tree ends before {len(opened)} of its brackets are closed")
+    if open_nodes or not nodes:
+        raise ValueError(f"the tree ends before {len(open_nodes)} of its brackets are closed")
     return Tree(words, nodes)
 
 

@@ -229,14 +229,14 @@ class TagReader(TextReader):
         for record in complete_rows(read_records(path), left_out=left_out):
             with at_line(path, record.line):
                 try:
-                    found = tagged_words(record.values, self.column, self.tokenizer.tokenize)
+                    tagged = tagged_words(record.values, self.column, self.tokenizer.tokenize)
                 except MisplacedSpan as error:
                     misplaced.append((record.line, error))
                     continue
             is_empty = False
-            with_blanks += [(record.line, span) for span in found.with_blanks]
-            numbers = [record.line] * len(found.words)
-            yield record, TaggedSentence(numbers, found.words, found.tags)
+            with_blanks += [(record.line, span) for span in tagged.with_blanks]
+            numbers = [record.line] * len(tagged.words)
+            yield record, TaggedSentence(numbers, tagged.words, tagged.tags)
         if misplaced:
             line, reason = misplaced[0]
             with at_line(path, line):
@@ -263,14 +263,16 @@ class TagReader(TextReader):
         layout, rows = read_head(path, self.columns)
         if not rows or not {"word", self.column} <= set(layout.names):
             return False
-        place = layout.columns.index(self.column)
-        tags = [row[place] for row in rows]
+        index = layout.columns.index(self.column)
+        tags = [row[index] for row in rows]
         usual = learnt_usual(set(tags)) if self.spans else {}
         types = {split_tag(label)[1] if self.spans else label for label in labels}
-        read = [usual.get(tag, tag) for tag in tags]
-        known = [tag for tag in read if tag == "O" or (split_tag(tag)[1] or tag) in types]
+        standard_tags = [usual.get(tag, tag) for tag in tags]
+        known_tags = [
+            tag for tag in standard_tags if tag == "O" or (split_tag(tag)[1] or tag) in types
+        ]
         is_untagged = len(set(tags)) == 1 and _NO_TAG.fullmatch(tags[0]) is not None
-        return is_untagged or 2 * len(known) > len(tags)
+        return is_untagged or 2 * len(known_tags) > len(tags)
 
     def kind_of(self, path: str | os.PathLike) -> str:
         """Returns how a file is read (see `tagged_kind`)."""

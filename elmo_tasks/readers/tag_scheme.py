@@ -49,20 +49,21 @@ class TagScheme(NamedTuple):
             return scheme._replace(name=_with_ends({tag[0] for tag in usual.values()} - {"O"}))
         counts = [
             sum(
-                tags == other.write(read_entities([usual.get(tag, tag) for tag in tags]), len(tags))
+                tags
+                == variant.write(read_entities([usual.get(tag, tag) for tag in tags]), len(tags))
                 for tags in sentences
             )
-            for other in (scheme, scheme._replace(name="IOB1"))
+            for variant in (scheme, scheme._replace(name="IOB1"))
         ]
         return scheme._replace(name="IOB1") if counts[1] > counts[0] else scheme
 
     @classmethod
     def parse(cls, text: str) -> "TagScheme":
         """Returns the scheme that `str` wrote as this text. Returns BIO for any other text."""
-        name, *rest = text.split(" ")
-        if name not in _PREFIXES or len(rest) != 2:
+        name, *fields = text.split(" ")
+        if name not in _PREFIXES or len(fields) != 2:
             return cls()
-        return cls(name, notation_of(rest[:1]), rest[1])
+        return cls(name, notation_of(fields[:1]), fields[1])
 
     def __str__(self) -> str:
         return f"{self.name} {self._tag('B', 'TYPE')} {self.outside}"

@@ -67,14 +67,14 @@ def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> Tag
     words = [token.ensure_text() for token in tokens]
     parts = [_parts(span) for span in spans]
     entities = sorted((_entity(*part, tokens, text) for part in parts), key=lambda span: span.start)
-    for one, other in zip(entities, entities[1:]):
-        if other.start < one.end:
+    for first, second in zip(entities, entities[1:]):
+        if second.start < first.end:
             raise MisplacedSpan(
-                f"two spans overlap: {' '.join(words[one.start : one.end])!r:.80} and "
-                f"{' '.join(words[other.start : other.end])!r:.80}"
+                f"two spans overlap: {' '.join(words[first.start : first.end])!r:.80} and "
+                f"{' '.join(words[second.start : second.end])!r:.80}"
             )
-    covered = [text[start:end] for start, end, _ in parts]
-    with_blanks = [each for each in covered if each != each.strip()]
+    span_texts = [text[start:end] for start, end, _ in parts]
+    with_blanks = [span_text for span_text in span_texts if span_text != span_text.strip()]
     return TaggedWords(words, write_tags(entities, len(words), "BIO"), with_blanks)
 
 
@@ -98,11 +98,11 @@ def as_input(values: dict[str, Any]) -> dict[str, Any]:
     text = text_of_record(values)
     if words is None and text is not None:
         try:
-            given = _given_tokens(values.get("tokens"), text)
+            tokens = _given_tokens(values.get("tokens"), text)
         except ValueError:
             # The text alone is an input.
-            given = None
-        words = [token.ensure_text() for token in given] if given else None
+            tokens = None
+        words = [token.ensure_text() for token in tokens] if tokens else None
     if words is not None:
         return {**values, "tokens": words}
     return values if text is None or "sentence" in values else {**values, "text": text}
@@ -116,23 +116,25 @@ def _spans_of(values: dict[str, Any], column: str) -> list[Any] | None:
     spans = values.get(column)
     if column not in _ANNOTATIONS or not isinstance(spans, list):
         return spans if isinstance(spans, list) else None
-    kept = [each for each in spans if isinstance(each, dict) and not each.get("was_cancelled")]
-    results = kept[0].get("result", []) if kept else []
-    regions = (each.get("value", {}) for each in results if isinstance(each, dict))
-    return [each for each in regions if "labels" in each]
+    annotations = [
+        span for span in spans if isinstance(span, dict) and not span.get("was_cancelled")
+    ]
+    results = annotations[0].get("result", []) if annotations else []
+    regions = (region.get("value", {}) for region in results if isinstance(region, dict))
+    return [region for region in regions if "labels" in region]
 
 
-def _given_tokens(given: Any, text: str) -> list[Token] | None:
+def _given_tokens(value: Any, text: str) -> list[Token] | None:
     """Returns Prodigy's tokens, each an object, with their places in the text."""
-    if not isinstance(given, list) or not given:
+    if not isinstance(value, list) or not value:
         return None
     tokens: list[Token] = []
     end = 0
-    for each in given:
-        if not (isinstance(each, dict) and isinstance(each.get("text"), str) and each["text"]):
+    for item in value:
+        if not (isinstance(item, dict) and isinstance(item.get("text"), str) and item["text"]):
             return None
-        word = each["text"]
-        start = each.get("start", text.find(word, end))
+        word = item["text"]
+        start = item.get("start", text.find(word, end))
         end = start + len(word)
         if text[start:end] != word:
             raise ValueError(f"the token {word!r:.80} is not in the text at {start}")
@@ -142,13 +144,13 @@ def _given_tokens(given: Any, text: str) -> list[Token] | None:
 
 
 def _entity(start: int, end: int, label: str, tokens: Sequence[Token], text: str) -> Entity:
-    covered = text[max(start, 0) : max(end, 0)]
-    start, end = start + len(covered) - len(covered.lstrip()), end - _num_blanks(covered)
+    span_text = text[max(start, 0) : max(end, 0)]
+    start, end = start + len(span_text) - len(span_text.lstrip()), end - _num_blanks(span_text)
     starts = {token.idx: index for index, token in enumerate(tokens)}
     ends = {token.idx_end: index + 1 for index, token in enumerate(tokens)}
     if start not in starts or end not in ends or start >= end:
         raise MisplacedSpan(
-            f"the span {start} to {end}, {covered!r:.80}, does not begin and end with a word"
+            f"the span {start} to {end}, {span_text!r:.80}, does not begin and end with a word"
         )
     return Entity(label, starts[start], ends[end])
 

@@ -74,8 +74,8 @@ def located(instance: Instance, line: int, values: Mapping[str, Any] = {}) -> In
     it begins and, if `values` has one, its `id`.
     """
     ids = (value for name, value in values.items() if name.lower() in _IDS)
-    given = next((value for value in ids if isinstance(value, str | int) and value != ""), None)
-    note: dict[str, Any] = {"line": line} if given is None else {"line": line, "id": given}
+    id_value = next((value for value in ids if isinstance(value, str | int) and value != ""), None)
+    note: dict[str, Any] = {"line": line} if id_value is None else {"line": line, "id": id_value}
     instance["metadata"].metadata.update(note)  # type: ignore[attr-defined]
     return instance
 
@@ -130,6 +130,6 @@ class JoinedField(TextField):
             passage.index(vocab)
         indexed = [passage._indexed_tokens for passage in self.passages]
         self._indexed_tokens = {
-            name: {key: [id for each in indexed for id in each[name][key]] for key in ids}
+            name: {key: [id for field in indexed for id in field[name][key]] for key in ids}
             for name, ids in indexed[0].items()
         }

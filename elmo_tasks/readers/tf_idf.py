@@ -15,8 +15,8 @@ class TfIdf:
 
     def likeness(self, question: str) -> list[float]:
         """Returns the cosine of each text and the question, from 0 to 1."""
-        (found,) = (self._vectorizer.transform([question]) @ self._matrix.T).toarray()
-        return found.tolist()
+        (cosines,) = (self._vectorizer.transform([question]) @ self._matrix.T).toarray()
+        return cosines.tolist()
 
 
 def nearest(likeness: Sequence[float]) -> list[int]:

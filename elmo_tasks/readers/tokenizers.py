@@ -128,13 +128,13 @@ class TextSentences:
 
     def _cut(self, sentences: Iterator[list[Token]]) -> list[list[Token]]:
         pieces: list[list[Token]] = []
-        left = self.max_tokens
+        num_left = self.max_tokens
         for sentence in sentences:
-            sentence = sentence[:left]
+            sentence = sentence[:num_left]
             for start in range(0, len(sentence), _MAX_SENTENCE_TOKENS):
                 pieces.append(sentence[start : start + _MAX_SENTENCE_TOKENS])
-            if left is not None:
-                left -= len(sentence)
-                if left == 0:
+            if num_left is not None:
+                num_left -= len(sentence)
+                if num_left == 0:
                     break
         return pieces

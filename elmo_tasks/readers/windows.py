@@ -119,7 +119,7 @@ class Windows:
 
     @cached_property
     def _tf_idf(self) -> TfIdf:
-        return TfIdf(" ".join(self._words[slice(*each)]) for each in self.ranges)
+        return TfIdf(" ".join(self._words[slice(*window)]) for window in self.ranges)
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -154,6 +154,6 @@ class Windows:
         inside = [end for end in ends if start < end < stop]
         lines = [index for index in range(start + 1, stop) if self._line_ends[index - 1]]
         middle = (start + stop) // 2
-        cut = min(inside or lines or [middle], key=lambda end: abs(end - middle))
-        yield from self._halves(start, cut, inside)
-        yield from self._halves(cut, stop, inside)
+        middle_end = min(inside or lines or [middle], key=lambda end: abs(end - middle))
+        yield from self._halves(start, middle_end, inside)
+        yield from self._halves(middle_end, stop, inside)
