@@ -11,7 +11,7 @@ from elmo_tasks.kernels.packing import Packing
 from elmo_tasks.kernels.threads import for_each
 
 
-class TokenVectors(NamedTuple):
+class DistinctVectors(NamedTuple):
     """
     Holds x^LM of a batch, computed once for each distinct token. `vectors` has shape (distinct
     tokens, projection_dim). `rows` has the row of each token of the flattened batch.
@@ -23,7 +23,7 @@ class TokenVectors(NamedTuple):
     @classmethod
     def of(
         cls, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
-    ) -> "TokenVectors":
+    ) -> "DistinctVectors":
         """Calls `compute` with the distinct tokens of char ids of shape (batch, length, 50)."""
         distinct, rows = distinct_rows(char_ids.flatten(0, 1))
         return cls(compute(distinct), rows)
@@ -34,7 +34,7 @@ class TokenVectors(NamedTuple):
 
 def bidirectional_layers(
     stacks: Sequence[LstmStack],
-    tokens: TokenVectors,
+    tokens: DistinctVectors,
     lengths: torch.Tensor,
     max_length: int,
     start: LstmState,
@@ -97,6 +97,6 @@ def read_direction(
     """
     before = LstmState(*(part[:, direction, packing.rows] for part in start))
     outputs, after = stacks[direction](inputs, packing.batch_sizes, before)
-    for part, ended in zip(last, after):
-        part[:, direction, packing.rows] = ended
+    for part, end in zip(last, after):
+        part[:, direction, packing.rows] = end
     return [inputs, *outputs]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Union
 import torch
 from torch.nn.functional import pad
 
-from elmo_tasks.bilm.bidirectional_lstm import TokenVectors, bidirectional_layers
+from elmo_tasks.bilm.bidirectional_lstm import DistinctVectors, bidirectional_layers
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.weights import write_weights
@@ -93,10 +93,10 @@ class BiLm(torch.nn.Module):
                 f"a biLM of {self.format.name} cannot be written as options.json and weights.hdf5: "
                 "use the folder that it was read from"
             )
-        for _, other in OTHER_FILES:
-            if (Path(folder) / other).exists():
+        for _, file in OTHER_FILES:
+            if (Path(folder) / file).exists():
                 raise ConfigurationError(
-                    f"{folder} has {other} of another biLM, which would be read in place of this "
+                    f"{folder} has {file} of another biLM, which would be read in place of this "
                     "one: choose another folder"
                 )
         options = exported(self.options, self.state_name)
@@ -198,9 +198,9 @@ class BiLm(torch.nn.Module):
             mask = (bounded > 0).any(dim=-1) & (lengths > 0).unsqueeze(1)
         return BiLmOutput(layers, mask), last
 
-    def token_vectors(self, char_ids: torch.Tensor, at_once: bool = False) -> TokenVectors:
+    def token_vectors(self, char_ids: torch.Tensor, at_once: bool = False) -> DistinctVectors:
         """Computes x^LM of char ids of shape (batch, length, 50), on two threads if `at_once`."""
-        return TokenVectors.of(char_ids, lambda distinct: self._vectors(distinct, at_once))
+        return DistinctVectors.of(char_ids, lambda distinct: self._vectors(distinct, at_once))
 
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
         """Computes x^LM of distinct tokens from char ids of shape (tokens, 50)."""

@@ -169,11 +169,11 @@ class FrozenBiLm(BiLm):
         `ValueError` if the state dict was saved with another biLM. Only the dtype of products may
         differ.
         """
-        kept = state.get(prefix + FINGERPRINT)
-        if kept is None:
+        fingerprint = state.get(prefix + FINGERPRINT)
+        if fingerprint is None:
             return state
-        known = [list(self._fingerprint(dtype)) for dtype in DTYPES]
-        if not isinstance(kept, torch.Tensor) or kept.tolist() not in known:
+        fingerprints = [list(self._fingerprint(dtype)) for dtype in DTYPES]
+        if not isinstance(fingerprint, torch.Tensor) or fingerprint.tolist() not in fingerprints:
             raise ValueError(
                 f"contains only the fingerprint of the biLM {prefix[:-1]}, and this model's biLM "
                 "has other weights; load model.tar.gz, or best.th after the training has ended"
@@ -230,12 +230,12 @@ class FrozenBiLm(BiLm):
         self._token_cache = None
         self._weights_hash = None
         keeps_dtype = self.like.dtype != torch.float32
-        asked = "float32" if self.asked_dtype == "auto" and keeps_dtype else self.asked_dtype
+        name = "float32" if self.asked_dtype == "auto" and keeps_dtype else self.asked_dtype
         # On another device, `auto` may choose another dtype.
-        self.dtype = used_dtype(asked, self.like.device)
+        self.dtype = used_dtype(name, self.like.device)
 
     def _modules_with_products(self) -> list[CharCnn | ProjectedLstm]:
-        return [each for each in self.modules() if isinstance(each, CharCnn | ProjectedLstm)]
+        return [module for module in self.modules() if isinstance(module, CharCnn | ProjectedLstm)]
 
     def _apply(self, *args: Any, **kwargs: Any) -> "FrozenBiLm":
         """Moves or casts all tensors."""

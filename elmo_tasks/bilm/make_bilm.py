@@ -43,8 +43,8 @@ def make_bilm(
     """
     if isinstance(options, str | os.PathLike):
         options = read_options(options)
-    parsed = BiLmOptions.from_dict(options)
-    state = state or parsed.state or ("reset" if requires_grad else "snapshot")
+    bilm_options = BiLmOptions.from_dict(options)
+    state = state or bilm_options.state or ("reset" if requires_grad else "snapshot")
     if requires_grad:
         if state == "snapshot":
             raise ConfigurationError(
@@ -60,14 +60,14 @@ def make_bilm(
         raise ConfigurationError(
             "dropout needs a biLM that trains: set requires_grad, or leave dropout out"
         )
-    opened: AbstractContextManager[OpenedWeights | None] = nullcontext()
+    source: AbstractContextManager[OpenedWeights | None] = nullcontext()
     if pretrained_file is not None:
-        opened = format_of(parsed).open(str(pretrained_file), parsed)
-    with opened as weights:
+        source = format_of(bilm_options).open(str(pretrained_file), bilm_options)
+    with source as weights:
         bilm = (
-            BiLm(parsed, state, dropout)
+            BiLm(bilm_options, state, dropout)
             if requires_grad
-            else FrozenBiLm(parsed, state, dtype, cached_tokens, store)
+            else FrozenBiLm(bilm_options, state, dtype, cached_tokens, store)
         )
         if weights is not None:
             weights.fill(bilm.state_dict(), bilm.token_layer)

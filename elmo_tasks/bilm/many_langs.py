@@ -93,10 +93,10 @@ class ManyLangsTokens(torch.nn.Module):
         width = self.char_cnn.max_characters
         entries: list[bytes] = []
         for word in words:
-            characters = [each.encode() for each in word.decode("utf-8", "ignore")]
+            characters = [character.encode() for character in word.decode("utf-8", "ignore")]
             inner = [word] if word in _BOUNDARIES else characters[: width - 2]
-            marked = [BEGIN_WORD, *inner, END_WORD]
-            entries += marked + [PADDING] * (width - len(marked))
+            ids = [BEGIN_WORD, *inner, END_WORD]
+            entries += ids + [PADDING] * (width - len(ids))
         # Row 0 of the CNN's embedding is for the padding of a batch.
         return self.characters.rows(entries).view(len(words), width) + 1
 
@@ -233,11 +233,11 @@ def _fill(
 
 def _sizes(config_path: Any, folder: Path) -> Any:
     if config_path is None:
-        others = {
-            path.name for each in (folder, folder / "configs") for path in each.glob("*.json")
+        configs = {
+            path.name for parent in (folder, folder / "configs") for path in parent.glob("*.json")
         }
-        others.discard("config.json")
-        config_path = others.pop() if len(others) == 1 else _SAMPLE
+        configs.discard("config.json")
+        config_path = configs.pop() if len(configs) == 1 else _SAMPLE
         logger.warning("%s: config.json names no config_path; taken: %s", folder, config_path)
     name = os.path.basename(str(config_path).replace("\\", "/"))
     for path in (folder / name, folder / "configs" / name):

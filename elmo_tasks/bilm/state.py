@@ -119,8 +119,8 @@ class CarryState(InitialState):
         start = self.zeros(num_rows, like)
         if self._last is not None:
             for part, last in zip(start, self._last):
-                shared = min(num_rows, last.size(2))
-                part[:, :, :shared] = last[:, :, :shared].to(like)
+                num_shared = min(num_rows, last.size(2))
+                part[:, :, :num_shared] = last[:, :, :num_shared].to(like)
         return start
 
     def after(self, state: LstmState) -> None:

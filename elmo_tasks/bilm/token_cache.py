@@ -26,16 +26,16 @@ class TokenCache:
         if not 0 < len(char_ids) <= self._max_tokens:
             return compute(char_ids)
         keys = [row.tobytes() for row in char_ids.to(torch.int16).numpy()]
-        found, kept = self._found(keys)
-        if kept is not None and len(found) == len(keys):
-            return kept
-        missing = sorted(set(range(len(keys))).difference(found))
-        computed = compute(char_ids[missing])
-        self._put([keys[index] for index in missing], computed)
-        if kept is None:
-            return computed
-        vectors = computed.new_empty(len(keys), computed.size(1))
-        vectors[missing], vectors[found] = computed, kept
+        hits, hit_vectors = self._found(keys)
+        if hit_vectors is not None and len(hits) == len(keys):
+            return hit_vectors
+        misses = sorted(set(range(len(keys))).difference(hits))
+        new_vectors = compute(char_ids[misses])
+        self._put([keys[index] for index in misses], new_vectors)
+        if hit_vectors is None:
+            return new_vectors
+        vectors = new_vectors.new_empty(len(keys), new_vectors.size(1))
+        vectors[misses], vectors[hits] = new_vectors, hit_vectors
         return vectors
 
     def _found(self, keys: list[bytes]) -> tuple[list[int], torch.Tensor | None]:
@@ -43,10 +43,10 @@ class TokenCache:
         if not self._lock.acquire(blocking=False):
             return [], None
         try:
-            found = [index for index, key in enumerate(keys) if key in self._rows]
-            if self._vectors is None or not found:
+            hits = [index for index, key in enumerate(keys) if key in self._rows]
+            if self._vectors is None or not hits:
                 return [], None
-            return found, self._vectors[[self._rows[keys[index]] for index in found]]
+            return hits, self._vectors[[self._rows[keys[index]] for index in hits]]
         finally:
             self._lock.release()
 

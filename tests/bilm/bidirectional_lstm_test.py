@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.bidirectional_lstm import TokenVectors, bidirectional_layers
+from elmo_tasks.bilm.bidirectional_lstm import DistinctVectors, bidirectional_layers
 from elmo_tasks.bilm.state import LstmState
 from tests.helpers.bilm_examples import SHAPES
 from tests.helpers.reference_bilm import ReferenceBiLm, State, random_files
@@ -27,7 +27,7 @@ class Example:
         self.stacks = (self.bilm.forward_stack, self.bilm.backward_stack)
         distinct = torch.randn(7, options.projection_dim)
         rows = torch.randint(7, (len(LENGTHS) * WIDTH,))
-        self.tokens = TokenVectors(distinct, rows)
+        self.tokens = DistinctVectors(distinct, rows)
         size = (options.num_layers, 2, len(LENGTHS))
         self.start = LstmState(
             torch.rand(*size, options.projection_dim) - 0.5, torch.rand(*size, options.cell_dim)

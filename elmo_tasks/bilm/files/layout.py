@@ -107,9 +107,9 @@ _to_our_gates, _to_their_gates = _gates((0, 2, 3, 1)), _gates((0, 3, 1, 2))
 
 def _forget_one(array: Array) -> Array:
     """Returns what TensorFlow adds to the biases at run time: 1 for the forget gate."""
-    one = numpy.zeros_like(array)
-    one[len(array) // 4 : len(array) // 2] = 1
-    return one
+    bias = numpy.zeros_like(array)
+    bias[len(array) // 4 : len(array) // 2] = 1
+    return bias
 
 
 def _convert_bias(array: Array) -> Array:

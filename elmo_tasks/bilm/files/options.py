@@ -77,7 +77,7 @@ class BiLmOptions:
             state in (None, *STATES),
             f"state must be one of {', '.join(STATES)}, but is {state!r:.80}",
         )
-        parsed = cls(
+        bilm_options = cls(
             **of_tokens,
             num_layers=_value(options, "lstm.n_layers", most=MAX_LAYERS),
             cell_dim=_value(options, "lstm.dim"),
@@ -88,12 +88,12 @@ class BiLmOptions:
             state=state,
             raw=copy.deepcopy(options),
         )
-        count = num_parameters(parsed)
+        count = num_parameters(bilm_options)
         _check(
             count <= MAX_PARAMETERS,
             f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
         )
-        return parsed
+        return bilm_options
 
 
 def _check(holds: bool, problem: str) -> None:
@@ -118,8 +118,10 @@ def _value(
     for depth, name in enumerate(sections, start=1):
         section = section.get(name)
         of_words = "; a biLM of words has n_tokens_vocab" if name == "char_cnn" else ""
-        where = ".".join(sections[:depth])
-        _check(isinstance(section, dict), f"{where} is missing, or is not an object{of_words}")
+        section_path = ".".join(sections[:depth])
+        _check(
+            isinstance(section, dict), f"{section_path} is missing, or is not an object{of_words}"
+        )
     value: Any = default if section.get(key) is None else section[key]
     _check(value is not None, f"{path} is missing")
     right_kind = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)

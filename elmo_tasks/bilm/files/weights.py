@@ -92,16 +92,16 @@ def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     Lists the datasets that are missing, have a wrong shape or cannot be read safely, and all items
     that do not belong to a biLM of these options. Reads only the headers.
     """
-    asked = {dataset.name: dataset.shape for dataset in datasets(options)}
+    shapes = {dataset.name: dataset.shape for dataset in datasets(options)}
     items = _items_of(file)
     problems = [
         f"{name} is a link; links are not followed"
         if item is None
         else f"has {name}, which the options do not ask for"
         for name, item in items.items()
-        if item is None or name not in asked
+        if item is None or name not in shapes
     ]
-    for name, shape in asked.items():
+    for name, shape in shapes.items():
         item = items.get(name)
         if isinstance(item, h5py.Dataset):
             if problem := _storage_problem(item, shape):
@@ -130,8 +130,8 @@ def write_weights(
             with numpy.errstate(over="ignore"):
                 array = dataset.conversion.revert(tensor[dataset.tensor_rows]).astype(dtype)
             _refuse([f"{problem} as {dtype}" for problem in _value_problems(dataset.name, array)])
-            written = file.require_dataset(dataset.name, dataset.shape, dtype)
-            written[dataset.rows] = array
+            item = file.require_dataset(dataset.name, dataset.shape, dtype)
+            item[dataset.rows] = array
     write_whole(weight_file, content.getbuffer())
 
 
@@ -189,5 +189,5 @@ def _storage_problem(dataset: h5py.Dataset, shape: tuple[int, ...]) -> str | Non
         return "has its numbers in another file or dataset"
     if dataset.chunks is not None:
         return "is compressed or cut into chunks"
-    stored, num_bytes = dataset.id.get_storage_size(), dataset.size * dataset.dtype.itemsize
-    return None if stored == num_bytes else f"holds {stored:,} of {num_bytes:,} bytes"
+    num_stored, num_bytes = dataset.id.get_storage_size(), dataset.size * dataset.dtype.itemsize
+    return None if num_stored == num_bytes else f"holds {num_stored:,} of {num_bytes:,} bytes"
