@@ -126,12 +126,12 @@ class Bcn(Classifier):
     def _check_dimensions(self) -> None:
         embedded = self.text_embedder.get_output_dim()
         x_dim, y_dim = self._output_dim("encoder"), self._output_dim("integrator")
-        joined = "with the ELMo that joins it,"
+        note = "with the ELMo that joins it,"
         check_input("feedforward", self.feedforward, embedded, "output of text_embedder")
         hidden = self.feedforward.get_output_dim()
         check_input("encoder", self.encoder, hidden, "output of feedforward")
-        check_input("integrator", self.integrator, 3 * x_dim, f"3 * x, {joined}")
-        check_input("classifier", self.classifier, 4 * y_dim, f"4 * output of integrator, {joined}")
+        check_input("integrator", self.integrator, 3 * x_dim, f"3 * x, {note}")
+        check_input("classifier", self.classifier, 4 * y_dim, f"4 * output of integrator, {note}")
         self.check_classes(self.classifier)
 
 

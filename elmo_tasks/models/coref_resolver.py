@@ -131,19 +131,19 @@ class CorefResolver(Model):
         runs = [self._run(about) for about in metadata]
         words = self._encode(tokens, runs)
         outputs = [
-            self._resolve(run, *each, self._genre(index))
-            for run, each, index in zip(runs, words, genre.tolist())
+            self._resolve(run, *texts, self._genre(index))
+            for run, texts, index in zip(runs, words, genre.tolist())
         ]
-        output = {name: [each[name] for each in outputs] for name in outputs[0]}
+        output = {name: [values[name] for values in outputs] for name in outputs[0]}
         losses = output.pop("loss")
         if all(run.clusters is not None for run in runs):
             output["loss"] = torch.stack(losses).mean()
-            found = [
+            predicted = [
                 [[(mention.start, mention.end) for mention in cluster] for cluster in clusters]
                 for clusters in _clusters(output)
             ]
             gold = [run.clusters for run in runs] if self.training else map(gold_clusters, metadata)
-            self.coref(found, list(gold))  # type: ignore[arg-type]
+            self.coref(predicted, list(gold))  # type: ignore[arg-type]
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class CorefResolver(Model):
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yields, for each run, the vectors x of its words and the encoder's outputs h."""
         parts = map(self._embed, sentence_batches(tokens, runs, _MAX_TOKENS))
-        x, h = (torch.cat(each) for each in zip(*parts))
+        x, h = (torch.cat(tensors) for tensors in zip(*parts))
         sizes = [sum(run.lengths) for run in runs]
         return zip(x.split(sizes), h.split(sizes))
 

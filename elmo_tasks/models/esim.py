@@ -93,12 +93,12 @@ class Esim(Classifier):
         a, b = self._encode(texts)
         # Shape: (batch, premise length, hypothesis length)
         scores = self.attention(a, b)
-        found = [
+        attended = [
             weighted_sum(b, _softmax_over(scores, masks[1])),
             weighted_sum(a, _softmax_over(scores.transpose(1, 2), masks[0])),
         ]
         # Shape: (batch, 4 * width of the composer)
-        v = torch.cat(self._compose([a, b], found, masks), dim=-1)
+        v = torch.cat(self._compose([a, b], attended, masks), dim=-1)
         # Shape: (batch, classes)
         logits = self.classifier(self.dropout(v))
         output = self.classified(logits, label)
@@ -108,27 +108,28 @@ class Esim(Classifier):
         return output
 
     def _encode(self, texts: Sequence[EmbeddedText]) -> list[torch.Tensor]:
-        dropped = [self.variational_dropout(text.x) for text in texts]
-        encoded = _encode_together(self.encoder, dropped, [text.mask for text in texts])
+        inputs = [self.variational_dropout(text.x) for text in texts]
+        encoded = _encode_together(self.encoder, inputs, [text.mask for text in texts])
         return [text.extend(h) for text, h in zip(texts, encoded)]
 
     def _compose(
         self,
         texts: Sequence[torch.Tensor],
-        found: Sequence[torch.Tensor],
+        attended: Sequence[torch.Tensor],
         masks: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
         """
-        Composes each text with `found`, the output of its attention to the other text. `found` has
-        the shapes of `texts`. Returns the pooled vector of each text: shape (batch, 2 * width of
+        Composes each text with `attended`, the output of its attention to the other text, which has
+        the shape of the text. Returns the pooled vector of each text: shape (batch, 2 * width of
         the composer).
         """
         enhanced = [
-            torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)
+            torch.cat([a, aligned, a - aligned, a * aligned], dim=-1)
+            for a, aligned in zip(texts, attended)
         ]
         projected = [
-            self.variational_dropout(self.projection(self.attention_dropout(each)))
-            for each in enhanced
+            self.variational_dropout(self.projection(self.attention_dropout(text)))
+            for text in enhanced
         ]
         # Shape of each: (batch, length, width of the composer)
         composed = _encode_together(self.composer, projected, masks)
@@ -168,9 +169,9 @@ def _encode_together(
 ) -> list[torch.Tensor]:
     """Runs an encoder once for several texts, each of shape (batch, length, dim), as one batch."""
     lengths = [mask.size(1) for mask in masks]
-    missing = [max(lengths) - length for length in lengths]
+    widths = [max(lengths) - length for length in lengths]
     h = encoder(
-        torch.cat([pad(text, (0, 0, 0, width)) for text, width in zip(texts, missing)]),
-        torch.cat([pad(mask, (0, width)) for mask, width in zip(masks, missing)]),
+        torch.cat([pad(text, (0, 0, 0, width)) for text, width in zip(texts, widths)]),
+        torch.cat([pad(mask, (0, width)) for mask, width in zip(masks, widths)]),
     )
     return [part[:, :length] for part, length in zip(h.chunk(len(texts)), lengths)]

@@ -87,8 +87,8 @@ class SoftmaxTagger(Tagger):
         """Adds, for each sentence, `tags`, the names of its tags, and their `probabilities`."""
         probabilities, tags = torch.softmax(output_dict["logits"], dim=-1).max(dim=-1)
         mask = output_dict["mask"]
-        found = [row[live].tolist() for row, live in zip(probabilities, mask)]
-        return {**output_dict, "tags": self.names_of(tags, mask), "probabilities": found}
+        rows = [row[live].tolist() for row, live in zip(probabilities, mask)]
+        return {**output_dict, "tags": self.names_of(tags, mask), "probabilities": rows}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """Returns the accuracy. A token whose tag the training data lacks counts as wrong."""

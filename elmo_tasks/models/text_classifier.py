@@ -142,9 +142,9 @@ class TextClassifier(Classifier):
         """
         if not self.several:
             return super().get_metrics(reset)
-        found = self.f1.get_metric(reset)
-        found["f1"] = found.pop("fscore")
-        return {**found, **self.text_embedder.mix_metrics()}
+        scores = self.f1.get_metric(reset)
+        scores["f1"] = scores.pop("fscore")
+        return {**scores, **self.text_embedder.mix_metrics()}
 
     def _vectors(self, tokens: TextFieldTensors, texts: list[list[list[str]]]) -> torch.Tensor:
         """Returns the vectors of texts, shape (batch, 3 * word_dim)."""

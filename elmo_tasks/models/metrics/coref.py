@@ -67,20 +67,20 @@ def coref_counts(predicted: Clusters, gold: Clusters) -> numpy.ndarray:
     numerator and denominator of the precision, then of the recall. The counts of several documents
     can be added.
     """
-    found, facts = _without_repetitions(predicted), [set(cluster) for cluster in gold]
-    return numpy.array([counts(found, facts) for counts in _MEASURES.values()])
+    answer, facts = _without_repetitions(predicted), [set(cluster) for cluster in gold]
+    return numpy.array([counts(answer, facts) for counts in _MEASURES.values()])
 
 
 def _muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
     return numpy.array([*_links(predicted, gold), *_links(gold, predicted)])
 
 
-def _links(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[int, int]:
+def _links(clusters: list[set[Mention]], other_clusters: list[set[Mention]]) -> tuple[int, int]:
     """
-    Returns how many links of `clusters` are also in `others`, and how many links `clusters` have. A
-    cluster of n mentions has n - 1 links.
+    Returns how many links of `clusters` are also in `other_clusters`, and how many links `clusters`
+    have. A cluster of n mentions has n - 1 links.
     """
-    owners = _owners(others)
+    owners = _owners(other_clusters)
     correct = total = 0
     for cluster in clusters:
         owned = [owners[mention] for mention in cluster if mention in owners]
@@ -93,12 +93,14 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
     return numpy.array([*_overlaps(predicted, gold), *_overlaps(gold, predicted)])
 
 
-def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
+def _overlaps(
+    clusters: list[set[Mention]], other_clusters: list[set[Mention]]
+) -> tuple[float, int]:
     """
     Returns a sum over all mentions of `clusters`, and the number of mentions. A mention adds the
-    part of its cluster, from 0 to 1, that is also in its cluster of `others`.
+    part of its cluster, from 0 to 1, that is also in its cluster of `other_clusters`.
     """
-    owners = _owners(others)
+    owners = _owners(other_clusters)
     correct = 0.0
     for cluster in clusters:
         shares = Counter(owners[mention] for mention in cluster if mention in owners)
@@ -111,7 +113,13 @@ def _ceaf(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndar
     from scipy.optimize import linear_sum_assignment
 
     similarity = numpy.array(
-        [[2 * len(one & other) / (len(one) + len(other)) for other in gold] for one in predicted]
+        [
+            [
+                2 * len(cluster & gold_cluster) / (len(cluster) + len(gold_cluster))
+                for gold_cluster in gold
+            ]
+            for cluster in predicted
+        ]
     ).reshape(len(predicted), len(gold))
     best = similarity[linear_sum_assignment(similarity, maximize=True)].sum()
     return numpy.array([best, len(predicted), best, len(gold)])
@@ -126,11 +134,11 @@ def _owners(clusters: list[set[Mention]]) -> dict[Mention, int]:
 
 
 def _without_repetitions(clusters: Clusters) -> list[set[Mention]]:
-    known: set[Mention] = set()
+    mentions: set[Mention] = set()
     distinct = []
     for cluster in clusters:
-        distinct.append(set(cluster) - known)
-        known.update(cluster)
+        distinct.append(set(cluster) - mentions)
+        mentions.update(cluster)
     return [cluster for cluster in distinct if cluster]
 
 

@@ -41,10 +41,10 @@ class SrlMetric(Metric):
             the same words, the last one counts, and it must be the innermost.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
-            found, facts = set(arguments(predicted)), set(arguments(expected))
-            self._predicted.update(role for role, _ in found)
+            answer, facts = set(arguments(predicted)), set(arguments(expected))
+            self._predicted.update(role for role, _ in answer)
             self._gold.update(role for role, _ in facts)
-            self._correct.update(role for role, _ in found & facts)
+            self._correct.update(role for role, _ in answer & facts)
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
@@ -73,20 +73,20 @@ def arguments(spans: Iterable[Span]) -> list[Argument]:
     argument has other arguments within it, its parts include their spans too. So it does not equal
     an argument of the same words without inner ones, as in the script.
     """
-    joined: list[tuple[str, list[tuple[int, int]]]] = []
+    arguments_of: list[tuple[str, list[tuple[int, int]]]] = []
     last: dict[str, list[tuple[int, int]]] = {}
     # The order of the script: by the first word, and then the longer ones first.
     roles = {(start, -end): role for role, start, end in spans}
-    ordered = [(role, start, -minus_end) for (start, minus_end), role in sorted(roles.items())]
-    for index, (role, _, end) in enumerate(ordered):
-        parts = [(first, stop) for _, first, stop in ordered[index:] if stop <= end]
+    sorted_spans = [(role, start, -minus_end) for (start, minus_end), role in sorted(roles.items())]
+    for index, (role, _, end) in enumerate(sorted_spans):
+        parts = [(first, stop) for _, first, stop in sorted_spans[index:] if stop <= end]
         name = role.removeprefix("C-")
         if name != role and name in last:
             last[name] += parts
         else:
             last[name] = parts
-            joined.append((name, last[name]))
-    return [(role, tuple(parts)) for role, parts in joined if role != _PREDICATE]
+            arguments_of.append((name, last[name]))
+    return [(role, tuple(parts)) for role, parts in arguments_of if role != _PREDICATE]
 
 
 def _scores(name: str, correct: int, predicted: int, gold: int) -> dict[str, float]:
