@@ -51,8 +51,8 @@ class ElmoCheckpointer(Checkpointer):
                 torch.save(content, aside)
         # AllenNLP does not overwrite existing files, so this call only records the save and removes
         # old checkpoints. It gets the state from above, since all processes must compute a state.
-        known: Any = SimpleNamespace(get_checkpoint_state=lambda: state)
-        super().save_checkpoint(known)
+        state_source: Any = SimpleNamespace(get_checkpoint_state=lambda: state)
+        super().save_checkpoint(state_source)
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:

@@ -84,9 +84,9 @@ def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
     the jsonnet at `path`. AllenNLP applies the overrides only after jsonnet, which is too late for
     a choice.
     """
-    known = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
+    field_names = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
     # A `type` names another `TrainModel`, such as the user's own, which may take any fields.
-    unknown = [] if "type" in config else sorted(config.keys() - known)
+    unknown = [] if "type" in config else sorted(config.keys() - field_names)
     if not unknown:
         return
     name, file = unknown[0], os.path.abspath(config_path(path))
@@ -94,16 +94,16 @@ def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
         fields = params.parse_overrides(
             f"{{ all: std.objectFieldsAll(import {json.dumps(file)}) }}"
         )
-    choices = set(fields["all"]) - known
+    choices = set(fields["all"]) - field_names
     if name in choices - read_config(path).keys():
-        imported, place = os.path.basename(file), f"beside {path}, "
+        imported, hint = os.path.basename(file), f"beside {path}, "
         if config_path(path) != path:
-            imported, place = f"{str(path).replace(':', '/')}.jsonnet", ""
+            imported, hint = f"{str(path).replace(':', '/')}.jsonnet", ""
         raise ConfigurationError(
-            f"{name} is a choice, which a config can set but --overrides cannot: {place}save "
+            f"{name} is a choice, which a config can set but --overrides cannot: {hint}save "
             f"a .jsonnet file with (import '{imported}') {{ {name}: ... }}"
         )
-    names = sorted(choices - {*unknown}) + sorted(known)
+    names = sorted(choices - {*unknown}) + sorted(field_names)
     raise ConfigurationError(f"the config has no field {name!r}{nearest_or_all(name, names)}")
 
 
@@ -126,9 +126,9 @@ def _with_our_names(evaluate: Callable[..., str]) -> Callable[..., str]:
         except RuntimeError as error:
             # AllenNLP evaluates the overrides as a snippet without a name.
             message = re.sub("^[A-Z]+ ERROR: ", "", str(error).strip().split("\n")[0])
-            where = name or "the overrides"
+            source = name or "the overrides"
             raise ConfigurationError(
-                message if message.startswith(where) else f"{where}: {message}"
+                message if message.startswith(source) else f"{source}: {message}"
             ) from error
 
     return evaluate_with_names

@@ -36,7 +36,7 @@ class Recovery(TrainerCallback):
         # The metrics of the last epoch that ended.
         self.metrics: dict[str, Any] = {}
         self._by_rank: list[dict[str, Any]] | None = None
-        self._loaded: dict[str, Any] | None = None
+        self._loaded_state: dict[str, Any] | None = None
 
     def gather(self) -> None:
         """Collects the states of all processes of a training run, before one process saves them."""
@@ -52,8 +52,8 @@ class Recovery(TrainerCallback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         by_rank = state_dict.get("elmo_recovery")
         if by_rank is not None and len(by_rank) == self._trainer._world_size:
-            self._loaded = by_rank[torch.distributed.get_rank() if is_distributed() else 0]
-            self.metrics = self._loaded["metrics"]
+            self._loaded_state = by_rank[torch.distributed.get_rank() if is_distributed() else 0]
+            self.metrics = self._loaded_state["metrics"]
 
     @contextmanager
     def epoch(self, epoch: int) -> Iterator[bool]:
@@ -64,11 +64,11 @@ class Recovery(TrainerCallback):
         trainer = self._trainer
         loader = trainer.data_loader
         self._loss = self._reg_loss = 0.0
-        resumes = self._loaded is not None and epoch == trainer._start_after_epochs_completed
-        if self._loaded is not None and resumes:
-            set_random_state(self._loaded["epoch_start"])
-            done = trainer._start_after_batches_in_epoch_completed
-            num_batches = done * trainer._num_gradient_accumulation_steps
+        resumes = self._loaded_state is not None and epoch == trainer._start_after_epochs_completed
+        if self._loaded_state is not None and resumes:
+            set_random_state(self._loaded_state["epoch_start"])
+            num_updates = trainer._start_after_batches_in_epoch_completed
+            num_batches = num_updates * trainer._num_gradient_accumulation_steps
             trainer.data_loader = ResumedLoader(loader, num_batches, self._restore)
         self._epoch_start = get_random_state()
         try:
@@ -128,7 +128,7 @@ class Recovery(TrainerCallback):
         }
 
     def _restore(self) -> None:
-        state, trainer = self._loaded, self._trainer
+        state, trainer = self._loaded_state, self._trainer
         assert state is not None
         set_random_state(state["random"])
         if trainer._scaler is not None and "scaler" in state:
@@ -164,10 +164,10 @@ class ResumedLoader:
 
 def get_random_state() -> dict[str, Any]:
     """Returns the state of all random generators, in types that `weights_only` loading allows."""
-    kind, keys, *rest = numpy.random.get_state(legacy=True)
+    kind, keys, *fields = numpy.random.get_state(legacy=True)
     state = {
         "python": random.getstate(),
-        "numpy": (kind, numpy.asarray(keys).tolist(), *rest),
+        "numpy": (kind, numpy.asarray(keys).tolist(), *fields),
         "torch": torch.get_rng_state(),
     }
     if torch.cuda.is_initialized():

@@ -14,11 +14,11 @@ def warn_of_unused_regexes(model: Model) -> None:
     applicator = getattr(model, "_regularizer", None)
     regexes = [regex for regex, _ in getattr(applicator, "_regularizers", [])]
     names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
-    taken = {next((r for r in regexes if re.search(r, name)), None) for name in names}
+    matches = {next((r for r in regexes if re.search(r, name)), None) for name in names}
     mixes = [name for name in names if name.endswith(".scalar_parameters")]
     hint = f"; the weights of ELMo's mixes are {', '.join(mixes)}" if mixes else ""
     for regex in dict.fromkeys(regexes):
-        if regex not in taken:
+        if regex not in matches:
             is_late = any(re.search(regex, name) for name in names)
             logger.warning(
                 "the regularizer's regex %r has no effect: %s%s",

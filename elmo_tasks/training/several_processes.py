@@ -186,11 +186,11 @@ def num_instances(batch: Any) -> int:
 def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
     """Averages a sparse gradient over all processes. Rows that a process lacks count as zero."""
     grad = None if weight.grad is None else weight.grad.coalesce()
-    used = torch.zeros(len(weight), dtype=torch.uint8, device=weight.device)
+    is_used = torch.zeros(len(weight), dtype=torch.uint8, device=weight.device)
     if grad is not None:
-        used[grad.indices()[0]] = 1
-    distributed.all_reduce(used, distributed.ReduceOp.MAX)
-    rows = used.nonzero().squeeze(1)
+        is_used[grad.indices()[0]] = 1
+    distributed.all_reduce(is_used, distributed.ReduceOp.MAX)
+    rows = is_used.nonzero().squeeze(1)
     # Shape: (rows, ...), with the same rows in every process.
     values = weight.new_zeros(len(rows), *weight.shape[1:])
     if grad is not None:
@@ -210,9 +210,9 @@ def _check_alike(model: Model) -> None:
     mine = sha256(repr((words, shapes)).encode()).hexdigest()
     everyone = [mine] * distributed.get_world_size()
     distributed.all_gather_object(everyone, mine)
-    others = [rank for rank, other in enumerate(everyone) if other != everyone[0]]
-    if others:
+    ranks = [rank for rank, hash_of in enumerate(everyone) if hash_of != everyone[0]]
+    if ranks:
         raise ConfigurationError(
-            f"the processes {', '.join(map(str, others))} have other words or weights than process "
+            f"the processes {', '.join(map(str, ranks))} have other words or weights than process "
             "0: every node needs the same config and the same text"
         )

@@ -60,8 +60,8 @@ class EpochReport(TrainerCallback):
                 best = f"best {metrics[f'best_validation_{name}']:.4g}"
                 value = f"{name} {metrics[f'validation_{name}']:.4g}"
                 parts.append(f"{value} ({best}, epoch {metrics['best_epoch'] + 1})")
-        if left := trainer._num_epochs - epoch - 1:
-            seconds = left * (now - self._began) / self._num_epochs
+        if num_left := trainer._num_epochs - epoch - 1:
+            seconds = num_left * (now - self._began) / self._num_epochs
             parts.append(f"{timedelta(seconds=round(seconds))} left")
         parts.append(f"{now - self._epoch_began:.1f} s")
         if "validation_unknown_tokens" in metrics:
@@ -73,11 +73,11 @@ class EpochReport(TrainerCallback):
 
 def _fitting(line: str, parts: list[str]) -> str:
     """Returns a line with as many of the parts, in their order, as the terminal has room for."""
-    width, shown = terminal_width(), list[str]()
+    width, line_parts = terminal_width(), list[str]()
     for part in parts:
-        if width is None or len(line) + len("; ".join([*shown, part])) <= width:
-            shown.append(part)
-    return line + "; ".join(shown)
+        if width is None or len(line) + len("; ".join([*line_parts, part])) <= width:
+            line_parts.append(part)
+    return line + "; ".join(line_parts)
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")
@@ -106,10 +106,10 @@ class ElmoTrainer(GradientDescentTrainer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # AllenNLP's trainer takes any parameter, and ignores unknown ones.
-        known = inspect.signature(GradientDescentTrainer.__init__).parameters
-        for name in kwargs.keys() - known.keys() - {"run_sanity_checks"}:
+        parameters = inspect.signature(GradientDescentTrainer.__init__).parameters
+        for name in kwargs.keys() - parameters.keys() - {"run_sanity_checks"}:
             raise ConfigurationError(
-                f"the trainer has no parameter {name!r}{did_you_mean(name, known)}"
+                f"the trainer has no parameter {name!r}{did_you_mean(name, parameters)}"
             )
         super().__init__(*args, **kwargs)
         if self._distributed:
@@ -198,8 +198,8 @@ class ElmoTrainer(GradientDescentTrainer):
         """
         Returns whether the checkpoint of a recovered training run is from the end of an epoch.
         """
-        done = self._start_after_epochs_completed
-        return done > 0 and not self._start_after_batches_in_epoch_completed
+        num_epochs = self._start_after_epochs_completed
+        return num_epochs > 0 and not self._start_after_batches_in_epoch_completed
 
     def _try_train(self) -> tuple[dict[str, Any], int]:
         """Trains no further if patience has run out, and returns the last metrics in any case."""
@@ -223,14 +223,14 @@ class ElmoTrainer(GradientDescentTrainer):
             self._moving_average = None
         # Validation must not draw random numbers: a recovered training run skips the validation of
         # finished epochs, but its loader must still make the same batches.
-        drawn = random.getstate()
+        random_state = random.getstate()
         # With `batches_per_epoch`, AllenNLP's loader would go on where the last validation ended,
         # which a recovered training run does not know.
         setattr(self._validation_data_loader, "_batch_generator", None)  # noqa: B010
         try:
             return super()._validation_loss(epoch)
         finally:
-            random.setstate(drawn)
+            random.setstate(random_state)
             self._moving_average = average
 
     def _finalize_best_model_state(self) -> None:
