@@ -57,10 +57,10 @@ class AnswerColumns:
         numbered = numbered_lines(self._path)
         failure: ValueError | None = None
         try:
-            for found in answers:
-                for number, tag in zip(found.input.lines, _tags(found), strict=True):
-                    for other, line in numbered:
-                        if other == number:
+            for result in answers:
+                for number, tag in zip(result.input.lines, _tags(result), strict=True):
+                    for line_number, line in numbered:
+                        if line_number == number:
                             yield f"{self._with(line, tag)}\n"
                             break
                         yield f"{self._without(line)}\n"
@@ -90,7 +90,7 @@ class AnswerColumns:
     def _with(self, line: str, tag: str) -> str:
         layout, separator = self._layout, self._separator
         if separator != layout.separator:
-            return separator.join(_cell(each, separator) for each in [*layout.values(line), tag])
+            return separator.join(_cell(value, separator) for value in [*layout.values(line), tag])
         if separator == " ":
             line = line.rstrip()
             return f"{line}{_TAB if _TAB in line else separator}{tag}"
@@ -103,12 +103,12 @@ class AnswerColumns:
 _TAB = "\t"
 
 
-def _tags(found: Answered) -> Sequence[str]:
+def _tags(result: Answered) -> Sequence[str]:
     """Returns the tags of a sentence. If it has no answer, returns `_` for each token."""
-    if isinstance(found.answer, dict):
-        tags: list[str] = found.answer["tags"]
+    if isinstance(result.answer, dict):
+        tags: list[str] = result.answer["tags"]
         return tags
-    return [_NO_TAG] * len(found.input.lines)
+    return [_NO_TAG] * len(result.input.lines)
 
 
 def _cell(value: str, separator: str) -> str:

@@ -33,68 +33,68 @@ def answered(inputs: Inputs, predictor: Predictor, batch_size: int = GROUP) -> I
     end if an input has an error, or if the file has no input.
     """
     records, copies = tee(inputs.records)
-    asked = (each.error or each.values for each in copies)
+    values = (copy.error or copy.values for copy in copies)
     is_ours = isinstance(predictor, TextPredictor)
     answers = stream(
-        predictor.finite_answers if is_ours else predictor.predict_batch_json, asked, batch_size
+        predictor.finite_answers if is_ours else predictor.predict_batch_json, values, batch_size
     )
-    num_inputs, failed, first_reason = 0, list[int](), ""
+    num_inputs, lines, first_reason = 0, list[int](), ""
     # If a line cannot be read, `records` ends, and `answers` raises the error.
     for record, answer in zip(records, answers, strict=True):
-        found = Answered(record, answer)
-        num_inputs += not isinstance(found.answer, NoText)
-        if found.error is not None:
-            failed.append(found.input.line)
-            first_reason = first_reason or found.error
-        yield found
+        result = Answered(record, answer)
+        num_inputs += not isinstance(result.answer, NoText)
+        if result.error is not None:
+            lines.append(result.input.line)
+            first_reason = first_reason or result.error
+        yield result
     if num_inputs == 0:
         raise ValueError(
             f"{inputs.name} has no input: expected a line of text or JSON, or a row below the "
             "header of a table"
         )
-    if failed:
+    if lines:
         raise ValueError(
-            f"{inputs.name}:{failed[0]}: {first_reason}; inputs without an answer: {len(failed)} "
-            f"of {num_inputs}, in line {listed(list(map(str, failed)))}"
+            f"{inputs.name}:{lines[0]}: {first_reason}; inputs without an answer: {len(lines)} "
+            f"of {num_inputs}, in line {listed(list(map(str, lines)))}"
         )
 
 
-def text_of_answer(found: Answered, predictor: TextPredictor) -> str:
+def text_of_answer(result: Answered, predictor: TextPredictor) -> str:
     """
     Returns an answer as text, with the further fields of its input at the end of the first line. An
     input with an error has a line that says why: `ERROR line 3: the reason`.
     """
     text = "\n"
-    if found.error is not None:
-        text = printable(f"ERROR line {found.input.line}: {found.error}") + "\n"
-    elif isinstance(found.answer, dict):
-        text = predictor.dump_text(found.answer)
-    fields = predictor.further_fields(found.input.values)
-    first, end, rest = text.partition("\n")
-    shown = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
-    return "\t".join([first, *shown]) + end + rest
+    if result.error is not None:
+        text = printable(f"ERROR line {result.input.line}: {result.error}") + "\n"
+    elif isinstance(result.answer, dict):
+        text = predictor.dump_text(result.answer)
+    fields = predictor.further_fields(result.input.values)
+    first, end, lines_below = text.partition("\n")
+    field_texts = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
+    return "\t".join([first, *field_texts]) + end + lines_below
 
 
-def json_of_answer(found: Answered, predictor: Predictor) -> str:
+def json_of_answer(result: Answered, predictor: Predictor) -> str:
     """
     Returns an answer as a line of JSON, with the fields that its input has in the file. An input
     with an error has a line that says why: `{"error": "the reason", "line": 3}`.
     """
-    answer, row = found.answer, found.input.row
+    answer, row = result.answer, result.input.row
     if isinstance(answer, dict):
         if not isinstance(predictor, TextPredictor):
             return predictor.dump_line(answer)
         own = {name: row[name] for name in row if name not in answer or answer[name] != row[name]}
         return predictor.dump_line(with_fields(answer, own))
-    if found.error is not None:
-        return f"{as_json(with_fields({'error': found.error, 'line': found.input.line}, row))}\n"
+    if result.error is not None:
+        return f"{as_json(with_fields({'error': result.error, 'line': result.input.line}, row))}\n"
     empty = dict.fromkeys(getattr(predictor, "columns_of_answer", ())[:1])
     return f"{as_json(with_fields(empty, row))}\n"
 
 
-def add_to(table: AnswerTable, found: Answered, predictor: Predictor) -> None:
+def add_to(table: AnswerTable, result: Answered, predictor: Predictor) -> None:
     """Adds an input and its answer as a row of a table."""
-    answer = found.answer if isinstance(found.answer, dict) else {}
+    answer = result.answer if isinstance(result.answer, dict) else {}
     if answer and isinstance(predictor, TextPredictor):
         answer = predictor.cells(answer)
-    table.add(found.input.row, answer, found.error)
+    table.add(result.input.row, answer, result.error)

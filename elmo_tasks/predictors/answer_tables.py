@@ -44,29 +44,29 @@ def form_of(
     the file `source`.
     """
     suffix = "" if output is None else suffix_of(output)
-    named = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
+    suffix_form = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
     if suffix == ".conllu":
         raise ConfigurationError(
             f"{output}: CoNLL-U has ten columns, and no place for answers: choose a name that ends "
             "in .conll or .tsv, where the predicted tag is behind them"
         )
-    if in_json and named in (*TABLES, "columns"):
+    if in_json and suffix_form in (*TABLES, "columns"):
         raise ConfigurationError(
             f"--jsonl writes JSON, and {output} is the name of another form: leave out --jsonl, or "
             "choose a name that ends in .jsonl"
         )
-    if in_json or named is None and kind == "json":
+    if in_json or suffix_form is None and kind == "json":
         return "json"
     if kind == "columns" and output is not None:
-        is_alike = named == "csv" and source is not None and suffix_of(source) == suffix
-        if named in (None, "columns", "tsv") or is_alike:
+        is_alike = suffix_form == "csv" and source is not None and suffix_of(source) == suffix
+        if suffix_form in (None, "columns", "tsv") or is_alike:
             return "columns"
-    if named == "columns" and source is not None:
+    if suffix_form == "columns" and source is not None:
         raise ConfigurationError(
             f"{output} is the name of a file in columns, but {source} does not get a tag for each "
             "token in columns: choose a name that ends in .csv, .jsonl or .txt"
         )
-    form = named or (kind if output is not None and kind in TABLES else "text")
+    form = suffix_form or (kind if output is not None and kind in TABLES else "text")
     package = _PACKAGES.get(form)
     if package is not None and find_spec(package) is None:
         raise ConfigurationError(
@@ -83,9 +83,9 @@ def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) 
     """
     if form == "tsv" and suffix_of(output) == ".tsv" or kind not in ("csv", "tsv"):
         return "\t" if form == "tsv" else ","
-    given = delimiter_of(source)
+    delimiter = delimiter_of(source)
     is_renamed = suffix_of(output) == ".csv" != suffix_of(source)
-    return "," if given == "\t" and is_renamed else given
+    return "," if delimiter == "\t" and is_renamed else delimiter
 
 
 def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
@@ -125,14 +125,14 @@ class AnswerTable:
         self._delimiter = delimiter
         self._rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self._own: dict[str, None] = {}
-        self._answered = dict.fromkeys(names)
+        self._answer_names = dict.fromkeys(names)
         self._num_rows = 0
         self._has_errors = False
 
     def add(self, row: JsonDict, answer: JsonDict, error: str | None = None) -> None:
         """Adds a row with its answer. The answer is empty if the row has none."""
         self._own.update(dict.fromkeys(row))
-        self._answered.update(dict.fromkeys(answer))
+        self._answer_names.update(dict.fromkeys(answer))
         if error is not None:
             answer = {**answer, "error": error}
         self._rows.write(json.dumps([row, answer]) + "\n")
@@ -153,10 +153,10 @@ class AnswerTable:
 
     def _write(self, aside: Any, path: Any, form: str, header: bool) -> None:
         errors = ["error"] if self._has_errors else []
-        answered = [*self._answered, *errors]
-        own = renamed({name: name for name in self._own}, answered)
-        rows = self._values(list(own.values()), answered)
-        names = [*own, *answered]
+        answer_names = [*self._answer_names, *errors]
+        own = renamed({name: name for name in self._own}, answer_names)
+        rows = self._values(list(own.values()), answer_names)
+        names = [*own, *answer_names]
         if form == "parquet":
             _write_parquet(aside, names, rows)
         elif form == "xlsx":
@@ -164,11 +164,11 @@ class AnswerTable:
         else:
             _write_text(aside, path, names if header else [], rows, self._delimiter)
 
-    def _values(self, own: Sequence[str], answered: Sequence[str]) -> Iterator[list[Any]]:
+    def _values(self, own: Sequence[str], answer_names: Sequence[str]) -> Iterator[list[Any]]:
         self._rows.seek(0)
         for line in self._rows:
             row, answer = json.loads(line)
-            yield [*map(row.get, own), *map(answer.get, answered)]
+            yield [*map(row.get, own), *map(answer.get, answer_names)]
 
 
 def check_rows_form(output: str | os.PathLike | None) -> None:
@@ -231,10 +231,12 @@ def _write_workbook(aside: Path, path: Path, names: list[str], rows: Iterable[li
         if not isinstance(value, str):
             return value
         num_cut += len(value) > _MOST_IN_CELL
-        made = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)[:_MOST_IN_CELL])
+        cell_of_sheet = WriteOnlyCell(
+            sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)[:_MOST_IN_CELL]
+        )
         # A text that begins with an equals sign must not become a formula.
-        made.data_type = "s"
-        return made
+        cell_of_sheet.data_type = "s"
+        return cell_of_sheet
 
     if names:
         sheet.append(list(map(cell, names)))

@@ -69,10 +69,10 @@ class CorefPredictor(TextPredictor):
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         metadata = instance["metadata"].metadata
-        sentences = [list(each) for each in metadata["sentences"]]
+        sentences = [list(sentence) for sentence in metadata["sentences"]]
         # Documents that the reader read from a file have sentences, but no raw text.
         document = metadata.get("document") or Text.of_words(chain.from_iterable(sentences))
-        indices = [index for index, each in enumerate(sentences) for _ in each]
+        indices = [index for index, sentence in enumerate(sentences) for _ in sentence]
         return {
             "document": document.text,
             "sentences": sentences,
@@ -105,12 +105,16 @@ class CorefPredictor(TextPredictor):
         """Returns the text of a document and the words of its sentences."""
         if not isinstance(inputs, dict) or "sentences" not in inputs:
             check_texts(inputs, ("document",), ' or {"sentences": [["one", "word", "each"]]}')
-            cut = split_sentences(inputs["document"], self._dataset_reader.language)
-            tokens = list(map(tokens_of, cut))
+            sentences = split_sentences(inputs["document"], self._dataset_reader.language)
+            tokens = list(map(tokens_of, sentences))
             document = Text(inputs["document"], list(chain.from_iterable(tokens)))
-            return document, [[token.ensure_text() for token in each] for each in tokens]
+            return document, [
+                [token.ensure_text() for token in sentence_tokens] for sentence_tokens in tokens
+            ]
         words = inputs["sentences"]
-        if not isinstance(words, list) or not all(each and are_words(each) for each in words):
+        if not isinstance(words, list) or not all(
+            sentence_words and are_words(sentence_words) for sentence_words in words
+        ):
             raise ValueError(f"sentences must be lists of words, but are {words!r:.200}")
         if not words:
             raise ValueError("there is no word in the document")
@@ -119,9 +123,9 @@ class CorefPredictor(TextPredictor):
 
 def _as_input(document: CorefDocument, genre_pattern: re.Pattern[str]) -> JsonDict:
     speakers = iter(document.speakers)
-    found: JsonDict = {
+    json_dict: JsonDict = {
         "sentences": document.sentences,
         "speakers": [list(islice(speakers, len(words))) for words in document.sentences],
     }
     genre = genre_pattern.match(document.name)
-    return {**found, "genre": genre[1]} if genre else found
+    return {**json_dict, "genre": genre[1]} if genre else json_dict

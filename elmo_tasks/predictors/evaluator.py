@@ -36,10 +36,14 @@ class ElmoEvaluator(SimpleEvaluator):
         kind = predictor_of(model)
         writes_answers = predictions_output_file and kind is not None and kind.task is not None
         # AllenNLP's annotations do not allow `None`, the default of all three.
-        others: Any = (batch_weight_key, None, None if writes_answers else predictions_output_file)
+        arguments: Any = (
+            batch_weight_key,
+            None,
+            None if writes_answers else predictions_output_file,
+        )
         # A loader may shuffle its own list of the instances.
         instances = list(data_loader.iter_instances()) if writes_answers else []
-        metrics = super().__call__(model, _Counted(data_loader), *others)
+        metrics = super().__call__(model, _Counted(data_loader), *arguments)
         check_loss(metrics)
         if metrics_output_file is not None:
             dump_metrics(str(metrics_output_file), metrics, log=True)

@@ -63,7 +63,7 @@ def given_words(inputs: Any) -> list[str] | None:
 
 def are_words(value: object) -> bool:
     """Returns whether a value of JSON is a list of words, none of them blank."""
-    return isinstance(value, list) and all(isinstance(each, str) and each.strip() for each in value)
+    return isinstance(value, list) and all(isinstance(word, str) and word.strip() for word in value)
 
 
 def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
@@ -71,7 +71,9 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
     Raises `ValueError` unless the input has all names, each with text that is not blank. The
     message also names `alternative`, another form of input that the caller accepts.
     """
-    if not isinstance(inputs, dict) or not all(isinstance(inputs.get(each), str) for each in names):
+    if not isinstance(inputs, dict) or not all(
+        isinstance(inputs.get(text_name), str) for text_name in names
+    ):
         expected = ", ".join(f'"{name}": "raw text"' for name in names)
         raise ValueError(f"expected {{{expected}}}{alternative}, but got {inputs!r:.200}")
     for name in names:

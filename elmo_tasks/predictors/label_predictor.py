@@ -45,8 +45,8 @@ class LabelPredictor(TextPredictor):
 
     def readable(self, answer: JsonDict) -> list[str]:
         labels = answer["labels"] if "labels" in answer else [answer["label"]]
-        found = [part for label in labels for part in (label, answer["probabilities"][label])]
-        return [one_line(*found, *(" ".join(answer[name]) for name in self.token_names))]
+        parts = [part for label in labels for part in (label, answer["probabilities"][label])]
+        return [one_line(*parts, *(" ".join(answer[name]) for name in self.token_names))]
 
     def predictions_to_labeled_instances(
         self, instance: Instance, outputs: dict[str, Any]
@@ -156,13 +156,13 @@ class ClassifyPredictor(LabelPredictor):
         return super().answer(instance, {**output, **tokens})
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        cut = self._dataset_reader.sentences
+        sentences = self._dataset_reader.sentences
         words = given_words(json_dict) if self.other_names else None
         if words is not None:
-            texts = [cut.of_words(words)]
+            texts = [sentences.of_words(words)]
         else:
             check_texts(json_dict, self.input_names)
-            texts = [cut.of_text(json_dict[name]) for name in self.input_names]
+            texts = [sentences.of_text(json_dict[name]) for name in self.input_names]
         return self._dataset_reader.text_to_instance(texts)
 
     def predictions_to_labeled_instances(
@@ -171,9 +171,9 @@ class ClassifyPredictor(LabelPredictor):
         (labelled,) = super().predictions_to_labeled_instances(instance, outputs)
         if self._model.several:
             probabilities = numpy.array(list(outputs["probabilities"].values()))
-            chosen = numpy.flatnonzero(probabilities >= THRESHOLD)
+            classes = numpy.flatnonzero(probabilities >= THRESHOLD)
             size = self._model.vocab.get_vocab_size(SEVERAL)
-            labels = MultiLabelField(chosen.tolist(), SEVERAL, skip_indexing=True, num_labels=size)
+            labels = MultiLabelField(classes.tolist(), SEVERAL, skip_indexing=True, num_labels=size)
             labelled.add_field("label", labels)
         return [labelled]
 
@@ -194,5 +194,5 @@ def _cut(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
     """Cuts words into sentences as long as the given ones. Too few words become one sentence."""
     if len(words) < sum(map(len, sentences)):
         return [words]
-    rest = iter(words)
-    return [list(islice(rest, len(sentence))) for sentence in sentences]
+    stream = iter(words)
+    return [list(islice(stream, len(sentence))) for sentence in sentences]

@@ -37,14 +37,18 @@ class LanguageModelPredictor(TextPredictor):
         return [one_line(*perplexities, " ".join(answer["tokens"]))]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        found = [
-            sentence_input(each, lambda text: list(map(Token, text.split()))) for each in inputs
+        sentences = [
+            sentence_input(item, lambda text: list(map(Token, text.split()))) for item in inputs
         ]
-        return self._answers([[token.ensure_text() for token in each.tokens] for each in found])
+        return self._answers(
+            [[token.ensure_text() for token in sentence.tokens] for sentence in sentences]
+        )
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         # The first and the last token are the boundaries.
-        return self._answers([[token.text for token in each["tokens"]][1:-1] for each in instances])
+        return self._answers(
+            [[token.text for token in instance["tokens"]][1:-1] for instance in instances]
+        )
 
     @functools.cached_property
     def _language_model(self) -> LanguageModel:
@@ -59,7 +63,7 @@ def _answer(score: Score) -> JsonDict:
     perplexity.add(score)
     return {
         "tokens": score.tokens,
-        "unknown": [not known for known in score.known],
+        "unknown": [not is_known for is_known in score.known],
         "forward_log_probs": score.forward.tolist(),
         "end_log_prob": score.end,
         "forward_perplexity": perplexity.forward,

@@ -31,7 +31,7 @@ class UnansweredError(ValueError):
 
     def __init__(self, answers: list[Any]) -> None:
         self.answers = answers
-        errors = {k: each for k, each in enumerate(answers) if isinstance(each, Exception)}
+        errors = {k: answer for k, answer in enumerate(answers) if isinstance(answer, Exception)}
         first, error = next(iter(errors.items()))
         super().__init__(
             f"inputs[{first}]: {reason(error)}; {len(errors)} of {len(answers)} inputs have no "
@@ -72,36 +72,38 @@ class LoadedModel:
         """
         if inputs is None and not texts:
             raise ValueError("give either inputs, or one input by the names of its texts")
-        shared = {} if inputs is None else texts
-        if shared:
-            check_shared(self.predictor, shared)
-        asked = texts if inputs is None else inputs
-        if isinstance(asked, str | bytes | Mapping) or not isinstance(asked, Iterable):
-            return _answer(self.predictor.predict_json(self._json(asked, shared)))
+        shared_texts = {} if inputs is None else texts
+        if shared_texts:
+            check_shared(self.predictor, shared_texts)
+        given_inputs = texts if inputs is None else inputs
+        if isinstance(given_inputs, str | bytes | Mapping) or not isinstance(
+            given_inputs, Iterable
+        ):
+            return _answer(self.predictor.predict_json(self._json(given_inputs, shared_texts)))
         check_positive("batch_size", batch_size)
-        several = (self._json_or_error(each, shared) for each in asked)
-        found = stream(self.predictor.predict_batch_json, several, batch_size)
-        answers = list(map(_answer, found))
-        for each in answers:
-            if isinstance(each, Exception):
-                raise UnansweredError(answers) from each
+        several = (self._json_or_error(item, shared_texts) for item in given_inputs)
+        stream_of_answers = stream(self.predictor.predict_batch_json, several, batch_size)
+        answers = list(map(_answer, stream_of_answers))
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise UnansweredError(answers) from answer
         return answers
 
-    def _json_or_error(self, asked: Any, shared: JsonDict) -> JsonDict | ValueError:
+    def _json_or_error(self, item: Any, shared: JsonDict) -> JsonDict | ValueError:
         try:
-            return self._json(asked, shared)
+            return self._json(item, shared)
         except ValueError as error:
             return error
 
-    def _json(self, asked: Any, shared: JsonDict) -> JsonDict:
+    def _json(self, item: Any, shared: JsonDict) -> JsonDict:
         names = [name for name in self._names if name not in shared]
-        if isinstance(asked, str) and len(names) == 1:
-            return {names[0]: asked, **shared}
-        if not isinstance(asked, Mapping):
+        if isinstance(item, str) and len(names) == 1:
+            return {names[0]: item, **shared}
+        if not isinstance(item, Mapping):
             expected = " and ".join(names) or "the keys of its predictor"
             text = "a text or " if len(names) == 1 else ""
-            raise ValueError(f"this model reads {text}an object with {expected}, not {asked!r:.80}")
-        return with_shared(dict(asked), shared)
+            raise ValueError(f"this model reads {text}an object with {expected}, not {item!r:.80}")
+        return with_shared(dict(item), shared)
 
 
 def load(model: str | os.PathLike, cuda_device: int = -1) -> LoadedModel:

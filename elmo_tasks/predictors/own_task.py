@@ -38,6 +38,8 @@ def own_task(predictor: Predictor, name: str) -> Task | None:
         if set(labels) <= task.legend.keys():
             return None
     about = f"{_ABOUT_SEVERAL if several else _ABOUT[task.name]}: {listed(labels)}."
-    shown = tuple(each for each in reader.examples if set(each) == set(predictor.input_names))
+    examples = tuple(
+        example for example in reader.examples if set(example) == set(predictor.input_names)
+    )
     legend = dict.fromkeys(labels, "")
-    return task._replace(title=name, about=about, examples=shown, legend=legend)
+    return task._replace(title=name, about=about, examples=examples, legend=legend)

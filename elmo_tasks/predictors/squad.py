@@ -80,8 +80,8 @@ class SquadPredictor(TextPredictor):
         if re.search(_NESTED, first_line) is None and first_line.rstrip().endswith("}"):
             return None
         return (
-            {"id": each.id, "passage": each.passage, "question": each.question}
-            for each in read_squad(path)
+            {"id": question.id, "passage": question.passage, "question": question.question}
+            for question in read_squad(path)
         )
 
     def readable(self, answer: JsonDict) -> list[str]:
@@ -91,8 +91,8 @@ class SquadPredictor(TextPredictor):
         lines[0] += f"\tcharacters {answer['start']} to {answer['end']}"
         lines.append(one_line("", _surroundings(answer)))
         return lines + [
-            one_line("", f"{number}:", each["answer"], each["probability"])
-            for number, each in enumerate(answer["best"][1:], start=2)
+            one_line("", f"{number}:", span["answer"], span["probability"])
+            for number, span in enumerate(answer["best"][1:], start=2)
         ]
 
     def cells(self, answer: JsonDict) -> JsonDict:
@@ -130,8 +130,13 @@ class SquadPredictor(TextPredictor):
         return instance
 
     def outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
-        short = iter(super().outputs([each for each in instances if not _is_long(each)]))
-        return [self._windows.output(each) if _is_long(each) else next(short) for each in instances]
+        short = iter(
+            super().outputs([instance for instance in instances if not _is_long(instance)])
+        )
+        return [
+            self._windows.output(instance) if _is_long(instance) else next(short)
+            for instance in instances
+        ]
 
     @cached_property
     def _windows(self) -> WindowReader:
@@ -140,8 +145,8 @@ class SquadPredictor(TextPredictor):
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         about = instance["metadata"].metadata
         # The tokens that are read, and for each the number of its window.
-        tokens = [index for each in about["read"] for index in range(each.start, each.stop)]
-        numbers = [k for k, each in enumerate(about["read"], 1) for _ in range(*each[:2])]
+        tokens = [index for window in about["read"] for index in range(window.start, window.stop)]
+        numbers = [k for k, window in enumerate(about["read"], 1) for _ in range(*window[:2])]
         # Shape of each: (1, tokens)
         start_logits, end_logits = (
             torch.as_tensor(output[name])[None, : len(tokens)]
@@ -151,8 +156,8 @@ class SquadPredictor(TextPredictor):
         best = []
         most = about.get("top_k", _NUM_BEST)
         choose = distinct_spans if _is_long(instance) else best_spans
-        found = choose(start_logits, end_logits, windows, self._model.max_answer_tokens, most)
-        for (first, last), probability in zip(*(each[0].tolist() for each in found)):
+        choices = choose(start_logits, end_logits, windows, self._model.max_answer_tokens, most)
+        for (first, last), probability in zip(*(tensor[0].tolist() for tensor in choices)):
             # If the passage has fewer spans, the last ones end in padding.
             if last < len(tokens):
                 best.append(_span(about, tokens[first], tokens[last], probability))

@@ -62,26 +62,33 @@ class SrlPredictor(TextPredictor):
     def readable(self, answer: JsonDict) -> list[str]:
         return [one_line(answer["sentence"])] + [
             one_line(
-                "", each["text"], *(f"[{role['role']} {role['text']}]" for role in each["roles"])
+                "",
+                predicate["text"],
+                *(f"[{role['role']} {role['text']}]" for role in predicate["roles"]),
             )
-            for each in answer["predicates"]
+            for predicate in answer["predicates"]
         ]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         reader = self._dataset_reader
-        sentences = [sentence_input(each, reader.tokenizer.tokenize) for each in inputs]
-        given = [_given_predicates(each, len(text.tokens)) for each, text in zip(inputs, sentences)]
+        sentences = [sentence_input(item, reader.tokenizer.tokenize) for item in inputs]
+        given_predicates = [
+            _given_predicates(item, len(text.tokens)) for item, text in zip(inputs, sentences)
+        ]
         raw, tagged = [], []
-        for sentence, indices in zip(sentences, given):
+        for sentence, indices in zip(sentences, given_predicates):
             if indices is None:
                 raw.append(reader.text_to_instance(sentence.tokens))
             else:
                 tagged += reader.text_to_instances(sentence.tokens, indices)
-        found = (_with_roles(output["predicates"]) for output in self.outputs(raw))
+        model_outputs = (_with_roles(output["predicates"]) for output in self.outputs(raw))
         outputs = iter(self.outputs(tagged))
         return [
-            _answer(text, next(found) if indices is None else list(islice(outputs, len(indices))))
-            for text, indices in zip(sentences, given)
+            _answer(
+                text,
+                next(model_outputs) if indices is None else list(islice(outputs, len(indices))),
+            )
+            for text, indices in zip(sentences, given_predicates)
         ]
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:

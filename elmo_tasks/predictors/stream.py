@@ -27,9 +27,9 @@ def stream(
     size: The number of inputs in a group, which is smaller if their texts are long.
     """
     for group in _groups(inputs, size):
-        answers = iter(_answers(answer_all, [each for each in group if not _is_error(each)]))
-        for each in group:
-            yield each if _is_error(each) else next(answers)
+        answers = iter(_answers(answer_all, [item for item in group if not _is_error(item)]))
+        for item in group:
+            yield item if _is_error(item) else next(answers)
 
 
 def answers_only(answers: Iterable[Any]) -> Iterator[Any]:
@@ -52,9 +52,9 @@ def _groups(inputs: Iterable[Any], size: int) -> Iterator[list[Any]]:
     num_characters = 0
     failure = None
     try:
-        for each in inputs:
-            group.append(each)
-            num_characters += _length(each)
+        for item in inputs:
+            group.append(item)
+            num_characters += _length(item)
             if len(group) == size or num_characters >= _CHARACTERS:
                 yield group
                 group, num_characters = [], 0
@@ -66,9 +66,9 @@ def _groups(inputs: Iterable[Any], size: int) -> Iterator[list[Any]]:
         raise failure
 
 
-def _length(asked: Any) -> int:
+def _length(item: Any) -> int:
     """Returns the number of characters in the texts of an input in JSON."""
-    values = asked.values() if isinstance(asked, dict) else ()
+    values = item.values() if isinstance(item, dict) else ()
     return sum(len(value) for value in values if isinstance(value, str))
 
 

@@ -47,10 +47,12 @@ class TagPredictor(TextPredictor):
         """Returns an instance for each token, in which the other tokens are unlabelled."""
         tags = outputs["tags"]
         labelled = [instance.duplicate() for _ in tags]
-        for index, each in enumerate(labelled):
+        for index, instance_of_tag in enumerate(labelled):
             # No model knows the empty tag.
-            one = [tag if index == other else "" for other, tag in enumerate(tags)]
-            each.add_field("tags", TagsField(one, each["tokens"]), self._model.vocab)
+            tags_of_one = [tag if index == other else "" for other, tag in enumerate(tags)]
+            instance_of_tag.add_field(
+                "tags", TagsField(tags_of_one, instance_of_tag["tokens"]), self._model.vocab
+            )
         return labelled
 
 
@@ -90,8 +92,8 @@ class NerPredictor(TextPredictor):
         text = answer["sentence"]
         for entity in reversed(answer["entities"]):
             start, end = entity["characters"]
-            marked = " ".join(filter(None, [entity["type"], entity["text"]]))
-            text = f"{text[:start]}[{marked}]{text[end:]}"
+            entity_text = " ".join(filter(None, [entity["type"], entity["text"]]))
+            text = f"{text[:start]}[{entity_text}]{text[end:]}"
         return [" ".join(text.splitlines())]
 
     def predictions_to_labeled_instances(
@@ -99,10 +101,12 @@ class NerPredictor(TextPredictor):
     ) -> list[Instance]:
         """Returns an instance for each entity, or one for a sentence without entities."""
         length, entities = len(outputs["tags"]), list(map(_entity, outputs["entities"]))
-        chosen = [write_tags(each, length, self._model.scheme) for each in _each_alone(entities)]
-        labelled = [instance.duplicate() for _ in chosen]
-        for each, one in zip(labelled, chosen):
-            each.add_field("tags", SequenceLabelField(one, each["tokens"]), self._model.vocab)
+        tag_rows = [
+            write_tags(entity, length, self._model.scheme) for entity in _each_alone(entities)
+        ]
+        labelled = [instance.duplicate() for _ in tag_rows]
+        for copy, tags in zip(labelled, tag_rows):
+            copy.add_field("tags", SequenceLabelField(tags, copy["tokens"]), self._model.vocab)
         return labelled
 
     @cached_property
@@ -119,23 +123,25 @@ class NerPredictor(TextPredictor):
         words = output["tokens"]
         # Sentences that the reader read from a file have tokens, but no raw text.
         sentence = instance["metadata"].metadata.get("sentence") or Text.of_words(words)
-        found = list(zip(output["entities"], output["confidences"]))
+        predictions = list(zip(output["entities"], output["confidences"]))
         return {
             "sentence": sentence.text,
             "tokens": words,
             # The model tags in BIOUL, whatever scheme its data are in.
-            "tags": self._scheme.write([Entity(*each) for each, _ in found], len(words)),
+            "tags": self._scheme.write([Entity(*entity) for entity, _ in predictions], len(words)),
             "entities": [
                 {"type": type, **sentence.span(start, end), "confidence": confidence}
-                for (type, start, end), confidence in found
+                for (type, start, end), confidence in predictions
             ],
         }
 
 
-def _entity(found: Entity | JsonDict) -> Entity:
+def _entity(entity: Entity | JsonDict) -> Entity:
     """Returns an entity of the model's output, or of an answer."""
-    return Entity(found["type"], *found["tokens"]) if isinstance(found, dict) else Entity(*found)
+    return (
+        Entity(entity["type"], *entity["tokens"]) if isinstance(entity, dict) else Entity(*entity)
+    )
 
 
 def _each_alone(entities: list[Entity]) -> list[list[Entity]]:
-    return [[each] for each in entities] or [[]]
+    return [[entity] for entity in entities] or [[]]

@@ -58,8 +58,8 @@ def read_inputs(
     check_shared(predictor, shared)
     asking: Any = copy(predictor)
     asking.input_names = tuple(name for name in asking.input_names if name not in shared)
-    found = _read(path, asking, column, header)
-    return found._replace(records=(_with_shared(each, shared) for each in found.records))
+    inputs = _read(path, asking, column, header)
+    return inputs._replace(records=(_with_shared(record, shared) for record in inputs.records))
 
 
 def _with_shared(record: Input, shared: JsonDict) -> Input:
@@ -87,10 +87,10 @@ def _read(path: str, predictor: Predictor, column: str | None, header: bool) -> 
         return Inputs(name, "json", iter(()))
     lines, kind = chain([first], after_first), kind_of(path, first.values["text"])
     if isinstance(predictor, TextPredictor) and kind in ("json", "columns") and path != "-":
-        asked = predictor.inputs_of(path, first.values["text"])
-        if asked is not None:
-            numbered = enumerate(asked, start=1)
-            inputs = (Input(path, *each, each[1]) for each in numbered)
+        file_inputs = predictor.inputs_of(path, first.values["text"])
+        if file_inputs is not None:
+            numbered = enumerate(file_inputs, start=1)
+            inputs = (Input(path, *item, item[1]) for item in numbered)
             return Inputs(name, "json" if kind == "json" else "text", inputs)
     if not isinstance(predictor, TextPredictor) or kind == "json":
         return Inputs(name, "json", _json(lines, predictor, name))
@@ -120,28 +120,32 @@ def _is_table(first: Record, predictor: TextPredictor, column: str | None, heade
         return True
     names = predictor.input_names
     if not header:
-        wanted: list[tuple[str, ...]] = [()]
+        column_sets: list[tuple[str, ...]] = [()]
     elif column is not None:
-        wanted = [(column,)]
+        column_sets = [(column,)]
     else:
         other = {name: other for other, name in predictor.other_texts.items()}
-        others = ("text",) if len(names) == 1 else tuple(other.get(name, name) for name in names)
-        wanted = [names, others]
-    return any(has_columns(first.values["text"], each) for each in wanted)
+        other_columns = (
+            ("text",) if len(names) == 1 else tuple(other.get(name, name) for name in names)
+        )
+        column_sets = [names, other_columns]
+    return any(has_columns(first.values["text"], columns) for columns in column_sets)
 
 
 def _json(lines: Iterable[Record], predictor: Predictor, name: str) -> Iterator[Input]:
     is_tagger = isinstance(getattr(predictor, "_dataset_reader", None), TagReader)
-    for number, line in json_lines(((each.line, each.values["text"]) for each in lines), name):
+    for number, line in json_lines(
+        ((record.line, record.values["text"]) for record in lines), name
+    ):
         try:
             # A user's own predictor may expect the line end, which AllenNLP leaves in the line.
-            asked = predictor.load_line(f"{line}\n")
+            values = predictor.load_line(f"{line}\n")
         except ValueError as error:
             message = f"expected one JSON object on each line, but got {line[:80]!r} ({error})"
             yield Input(name, number, {}, {}, ValueError(message))
         else:
             row = parse_json(line) if isinstance(predictor, TextPredictor) else {}
-            yield Input(name, number, as_input(asked) if is_tagger else asked, row)
+            yield Input(name, number, as_input(values) if is_tagger else values, row)
 
 
 def _has_tokens(path: str, predictor: Predictor) -> bool:
@@ -158,33 +162,33 @@ def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool)
     if first is None:
         return
     columns = _columns_of(first, predictor, column)
-    read = ("", *columns.values())
-    taken = (*predictor.input_names, *predictor.other_names)
+    text_columns = ("", *columns.values())
+    names = (*predictor.input_names, *predictor.other_names)
     left_out = LeftOut()
     for row in chain([first], rows):
-        further = {name: value for name, value in row.values.items() if name not in read}
-        further = renamed(further, taken)
+        further = {name: value for name, value in row.values.items() if name not in text_columns}
+        further = renamed(further, names)
         if any(is_blank(row.values[column]) for column in columns.values()):
             if not all(map(is_blank, row.values.values())):
                 left_out.add("without a text", row.line)
             yield Input(row.file, row.line, further, row.values, NoText())
             continue
-        asked = {name: text_of(row.values, column) for name, column in columns.items()}
-        yield Input(row.file, row.line, {**asked, **further}, row.values)
+        texts = {name: text_of(row.values, column) for name, column in columns.items()}
+        yield Input(row.file, row.line, {**texts, **further}, row.values)
     if left_out:
         logger.warning("%s: no answer for %s", path, left_out)
 
 
-def _columns_of(row: Record, predictor: TextPredictor, chosen: str | None) -> dict[str, str]:
+def _columns_of(row: Record, predictor: TextPredictor, column_option: str | None) -> dict[str, str]:
     """Returns, for each text of an input, the column of the table that it is read from."""
     names = predictor.input_names
     columns = {name: name for name in names}
-    for other, name in predictor.other_texts.items():
-        if name not in row.values and other in row.values:
-            columns[name] = other
-    if len(names) == 1 and (chosen or names[0] not in row.values):
-        columns = {names[0]: chosen or "text"}
-    elif chosen:
+    for other_name, name in predictor.other_texts.items():
+        if name not in row.values and other_name in row.values:
+            columns[name] = other_name
+    if len(names) == 1 and (column_option or names[0] not in row.values):
+        columns = {names[0]: column_option or "text"}
+    elif column_option:
         raise ConfigurationError(f"this model reads the columns {' and '.join(names)}")
     advice = "; choose one with --column, or give --no-header"
     if len(names) > 1:

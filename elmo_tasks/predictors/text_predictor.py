@@ -84,15 +84,15 @@ class TextPredictor(Predictor):
     reads_documents = False
 
     def load_line(self, line: str) -> JsonDict:
-        asked = parse_json(line)
-        if not isinstance(asked, dict):
+        json_dict = parse_json(line)
+        if not isinstance(json_dict, dict):
             raise ValueError("no JSON object")
-        return self.renamed_texts(asked)
+        return self.renamed_texts(json_dict)
 
-    def renamed_texts(self, asked: JsonDict) -> JsonDict:
+    def renamed_texts(self, json_dict: JsonDict) -> JsonDict:
         """Returns an input in which the texts have the names that the predictor reads."""
-        ours = {name: new for name, new in self.other_texts.items() if new not in asked}
-        return {ours.get(name, name): value for name, value in asked.items()}
+        ours = {name: new for name, new in self.other_texts.items() if new not in json_dict}
+        return {ours.get(name, name): value for name, value in json_dict.items()}
 
     def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
         """
@@ -120,7 +120,8 @@ class TextPredictor(Predictor):
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
         answers = self.finite_answers(inputs)
         return [
-            with_fields(answer, self.further_fields(each)) for answer, each in zip(answers, inputs)
+            with_fields(answer, self.further_fields(json_dict))
+            for answer, json_dict in zip(answers, inputs)
         ]
 
     def finite_answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
@@ -135,7 +136,7 @@ class TextPredictor(Predictor):
         return super().predict_batch_json(inputs)
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        return [self.answer(*each) for each in zip(instances, self.outputs(instances))]
+        return [self.answer(*pair) for pair in zip(instances, self.outputs(instances))]
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
         """Returns the answer for an instance, given the output of the model."""
@@ -148,8 +149,8 @@ class TextPredictor(Predictor):
             batch = [instances[index] for index in indices]
             for instance in batch:
                 self._dataset_reader.apply_token_indexers(instance)
-            found = self._model.forward_on_instances(batch)
-            for index, output in zip(indices, found, strict=True):
+            batch_outputs = self._model.forward_on_instances(batch)
+            for index, output in zip(indices, batch_outputs, strict=True):
                 # In a batch of one, AllenNLP takes the loss for an output of the instance.
                 output.pop("loss", None)
                 outputs[index] = output
@@ -180,7 +181,7 @@ class TextPredictor(Predictor):
 
     def dump_text(self, answer: JsonDict) -> str:
         """Returns an answer as lines of text for people, each with its line end."""
-        return "".join(f"{printable(each)}\n" for each in self.readable(answer))
+        return "".join(f"{printable(line)}\n" for line in self.readable(answer))
 
     def readable(self, answer: JsonDict) -> list[str]:
         """Formats an answer as lines of text."""
@@ -233,30 +234,30 @@ def check_shared(predictor: Predictor, shared: Collection[str]) -> None:
         raise ValueError("give either inputs, or one input by the names of its texts")
 
 
-def with_shared(asked: JsonDict, shared: JsonDict) -> JsonDict:
+def with_shared(json_dict: JsonDict, shared: JsonDict) -> JsonDict:
     """
     Returns an input with the texts and settings that all inputs have. Raises `ValueError` if the
     input already has one of them.
     """
     for name in shared:
-        if name in asked:
+        if name in json_dict:
             raise ValueError(
                 f"the input has its own {name}, but all inputs have one already: leave out one of "
                 "the two"
             )
-    return {**asked, **shared}
+    return {**json_dict, **shared}
 
 
-def renamed(fields: JsonDict, taken: Collection[str]) -> JsonDict:
+def renamed(fields: JsonDict, names: Collection[str]) -> JsonDict:
     """
     Returns fields, in which a NAME that is taken or that occurs twice is replaced by `input_NAME`.
     """
-    found: JsonDict = {}
+    new_fields: JsonDict = {}
     for name, value in fields.items():
-        while name in taken or name in found:
+        while name in names or name in new_fields:
             name = f"input_{name}"
-        found[name] = value
-    return found
+        new_fields[name] = value
+    return new_fields
 
 
 def one_line(*parts: Any) -> str:

@@ -29,15 +29,15 @@ class WindowReader:
 
     def __init__(self, model: Bidaf, reader: DatasetReader) -> None:
         self._model, self._reader = model, reader
-        self._kept: OrderedDict[_Key, ReadText] = OrderedDict()
+        self._recent_windows: OrderedDict[_Key, ReadText] = OrderedDict()
 
     @torch.no_grad()
     def output(self, instance: Instance) -> dict[str, Any]:
         """
         Returns `start_logits` and `end_logits` of the windows that are read, one after the other.
         """
-        (asked,) = self._read([instance["question"].tokens])  # type: ignore[attr-defined]
-        question = ReadText(asked.h.unsqueeze(0), asked.mask.unsqueeze(0))
+        (text,) = self._read([instance["question"].tokens])  # type: ignore[attr-defined]
+        question = ReadText(text.h.unsqueeze(0), text.mask.unsqueeze(0))
         windows = self._windows(instance)
         logits = self._model.score_each(question, [0] * len(windows), windows)
         starts, ends = zip(*logits)
@@ -51,16 +51,16 @@ class WindowReader:
         """
         text = instance["metadata"]["passage"].text  # type: ignore[index]
         tokens = instance["passage"].tokens  # type: ignore[attr-defined]
-        keys = [(text, *each[:2]) for each in instance["metadata"]["read"]]  # type: ignore[index]
-        found = {key: self._kept.pop(key) for key in keys if key in self._kept}
-        new = [key for key in keys if key not in found]
-        found.update(zip(new, self._read([tokens[start:stop] for _, start, stop in new])))
-        self._kept.update(found)
-        num_tokens = sum(stop - start for _, start, stop in self._kept)
+        keys = [(text, *window[:2]) for window in instance["metadata"]["read"]]  # type: ignore[index]
+        texts = {key: self._recent_windows.pop(key) for key in keys if key in self._recent_windows}
+        new = [key for key in keys if key not in texts]
+        texts.update(zip(new, self._read([tokens[start:stop] for _, start, stop in new])))
+        self._recent_windows.update(texts)
+        num_tokens = sum(stop - start for _, start, stop in self._recent_windows)
         while num_tokens > _MAX_KEPT:
-            (_, start, stop), _ = self._kept.popitem(last=False)
+            (_, start, stop), _ = self._recent_windows.popitem(last=False)
             num_tokens -= stop - start
-        return [found[key] for key in keys]
+        return [texts[key] for key in keys]
 
     def _read(self, texts: Sequence[list[Token]]) -> list[ReadText]:
         """Returns the texts as the model encodes them, each by itself."""
@@ -71,8 +71,8 @@ class WindowReader:
         batch.index_instances(self._model.vocab)
         tensors = move_to_device(batch.as_tensor_dict(), self._model._get_prediction_device())
         rows = enumerate(map(len, texts))
-        read = self._model.read_each(
+        read_texts = self._model.read_each(
             [window_of(tensors["text"], row, 0, length) for row, length in rows]  # type: ignore[arg-type]
         )
         # Copies, since slices would keep the whole batch.
-        return [ReadText(h.clone(), mask.clone()) for h, mask in read]
+        return [ReadText(h.clone(), mask.clone()) for h, mask in read_texts]

@@ -202,7 +202,7 @@ def test_what_is_read_of_a_passage_by_itself_is_read_once_and_no_more_is_kept_th
 
     monkeypatch.setattr(window_reader, "_MAX_KEPT", 1000)
     assert predictor.predict_json(asked) == first
-    assert 0 < sum(len(each.mask) for each in reader._kept.values()) <= 1000
+    assert 0 < sum(len(each.mask) for each in reader._recent_windows.values()) <= 1000
 
 
 def test_a_long_passage_is_explained_by_the_window_of_the_answer(predictor: SquadPredictor) -> None:
