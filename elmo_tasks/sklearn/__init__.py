@@ -88,8 +88,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
         """Returns those sentences of a text that have tokens."""
         sentences = _SENTENCE.split(text) if isinstance(text, str) else [text]
-        cut = self.tokenizer or words_of
-        tokens = [tokens_of(sentence, cut, f"sentence {index}") for sentence in sentences]
+        tokenize = self.tokenizer or words_of
+        tokens = [tokens_of(sentence, tokenize, f"sentence {index}") for sentence in sentences]
         return list(filter(None, tokens))
 
     def __sklearn_tags__(self) -> Any:

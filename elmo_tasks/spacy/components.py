@@ -23,14 +23,14 @@ class EntityComponent(ModelPipe):
     predictor = "elmo_ner"
 
     def annotate(self, docs: list[Doc]) -> None:
-        found: list[list[Span]] = [[] for _ in docs]
+        spans_of: list[list[Span]] = [[] for _ in docs]
         for doc_index, indices, answer in self.answers(of_docs(docs)):
             for entity in answer["entities"]:
                 start, end = entity["tokens"]
                 span = Span(docs[doc_index], indices[start], indices[end - 1] + 1, entity["type"])
                 span._.elmo_confidence = entity["confidence"]
-                found[doc_index].append(span)
-        for doc, spans in zip(docs, found):
+                spans_of[doc_index].append(span)
+        for doc, spans in zip(docs, spans_of):
             doc.set_ents(spans)
 
 
@@ -54,12 +54,12 @@ class RolesComponent(ModelPipe):
                     "predicate": indices[predicate["index"]],
                     "roles": [
                         {
-                            "role": each["role"],
-                            "start": indices[each["tokens"][0]],
-                            "end": indices[each["tokens"][1] - 1] + 1,
-                            "confidence": each["confidence"],
+                            "role": role["role"],
+                            "start": indices[role["tokens"][0]],
+                            "end": indices[role["tokens"][1] - 1] + 1,
+                            "confidence": role["confidence"],
                         }
-                        for each in predicate["roles"]
+                        for role in predicate["roles"]
                     ],
                 }
                 for predicate in answer["predicates"]
@@ -83,7 +83,9 @@ class CoreferenceComponent(ModelPipe):
         for index, group in groupby(of_docs(docs), key=lambda sentence: sentence.doc):
             sentences = list(group)
             indices = [i for sentence in sentences for i in sentence.indices]
-            (answer,) = self.predict([{"sentences": [each.words for each in sentences]}])
+            (answer,) = self.predict(
+                [{"sentences": [doc_sentence.words for doc_sentence in sentences]}]
+            )
             docs[index]._.elmo_coref = [
                 [
                     (indices[start], indices[end - 1] + 1)
@@ -120,7 +122,9 @@ class SentimentComponent(ModelPipe):
 
     def annotate(self, docs: list[Doc]) -> None:
         words = [[token.text for token in doc if not token.is_space] for doc in docs]
-        texts = [DocSentence(index, [], each) for index, each in enumerate(words)]
+        texts = [
+            DocSentence(index, [], sentence_words) for index, sentence_words in enumerate(words)
+        ]
         for index, _, answer in self.answers(texts):
             docs[index].cats.update(answer["probabilities"])
 

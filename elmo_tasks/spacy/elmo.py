@@ -67,8 +67,8 @@ class ElmoComponent(BatchedPipe):
         encoder, dim = self.encoder, self.encoder.get_output_dim()
         arrays = [numpy.zeros((len(doc), dim), numpy.float32) for doc in docs]
         sentences = list(of_docs(docs))
-        computed = encoder.layers.of_tokens(sentence.words for sentence in sentences)
-        for sentence, layers in zip(sentences, computed):
+        batches = encoder.layers.of_tokens(sentence.words for sentence in sentences)
+        for sentence, layers in zip(sentences, batches):
             arrays[sentence.doc][sentence.indices] = encoder.mix.of_sentence(layers).numpy()
         for doc, array in zip(docs, arrays):
             doc._.elmo = array
@@ -138,9 +138,9 @@ def use_elmo(doc: Doc) -> Doc:
 def _array(doc: Doc) -> numpy.ndarray:
     array = doc._.elmo
     if array is None or len(array) != len(doc):
-        found = "no ELMo vectors" if array is None else f"{len(array)} ELMo vectors"
+        number = "no ELMo vectors" if array is None else f"{len(array)} ELMo vectors"
         raise ValueError(
-            f"this doc has {len(doc)} tokens and {found}; run the component elmo on it (again, if "
+            f"this doc has {len(doc)} tokens and {number}; run the component elmo on it (again, if "
             "tokens were merged or split, or if `as_doc` made the doc)"
         )
     return array
@@ -160,7 +160,7 @@ def _has_vector(text: _Text) -> bool:
     return bool(text.vector.any())
 
 
-def _similarity(text: _Text, other: _Text) -> float:
-    one, two = text.vector, other.vector
-    norms = numpy.linalg.norm(one) * numpy.linalg.norm(two)
-    return float(one @ two / norms) if norms else 0.0
+def _similarity(text: _Text, second: _Text) -> float:
+    first, two = text.vector, second.vector
+    norms = numpy.linalg.norm(first) * numpy.linalg.norm(two)
+    return float(first @ two / norms) if norms else 0.0

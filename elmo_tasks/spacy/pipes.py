@@ -142,8 +142,8 @@ class ModelPipe(BatchedPipe):
         Yields, for each sentence that has words, its `doc` and `indices`, and the predictor's
         answer.
         """
-        sentences = [each for each in sentences if each.words]
-        answers = self.predict([{"tokens": each.words} for each in sentences])
+        sentences = [doc_sentence for doc_sentence in sentences if doc_sentence.words]
+        answers = self.predict([{"tokens": doc_sentence.words} for doc_sentence in sentences])
         for sentence, answer in zip(sentences, answers, strict=True):
             yield sentence.doc, sentence.indices, answer
 
@@ -164,14 +164,14 @@ class ModelPipe(BatchedPipe):
         archive = Path(path) / _ARCHIVE
         content = self.to_bytes()
         # This includes the component itself, and a component that had this name before.
-        alive = [each for each in self._alive if each._archive is None]
-        readers = [each for each in alive if _are_same(each._model, archive)]
+        alive = [pipe for pipe in self._alive if pipe._archive is None]
+        readers = [pipe for pipe in alive if _are_same(pipe._model, archive)]
         for reader in readers:
             # An archive that another process has replaced is refused at its next use.
             with suppress(ConfigurationError):
-                found = reader.to_bytes()
-                reader._archive = None if found == content else found
-                reader._written = () if found == content else reader._written
+                archive_bytes = reader.to_bytes()
+                reader._archive = None if archive_bytes == content else archive_bytes
+                reader._written = () if archive_bytes == content else reader._written
         write_whole(archive, content)
         for reader in readers:
             reader._written = reader._written or written(archive)
@@ -221,9 +221,9 @@ class ModelPipe(BatchedPipe):
         return path
 
 
-def _are_same(one: str, other: Path) -> bool:
+def _are_same(first: str, second: Path) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(first, second)
     except OSError:
         return False
 

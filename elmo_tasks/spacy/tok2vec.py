@@ -69,8 +69,8 @@ def _layers_forward(
     outputs = [torch.zeros(len(doc), *empty.shape[1:]) for doc in docs]
     sentences = list(of_docs(docs))
     with threads_of_this_process():
-        computed = encoder.layers.of_tokens(sentence.words for sentence in sentences)
-        for sentence, layers in zip(sentences, computed):
+        batches = encoder.layers.of_tokens(sentence.words for sentence in sentences)
+        for sentence, layers in zip(sentences, batches):
             outputs[sentence.doc][sentence.indices] = layers.transpose(0, 1)
     return [model.ops.asarray3f(output.numpy()) for output in outputs], lambda _: []
 
