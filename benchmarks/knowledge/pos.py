@@ -7,7 +7,7 @@ from allennlp.common.util import lazy_groups_of
 
 from benchmarks.knowledge.layers import SIDE_BY_SIDE, Rows
 from elmo_tasks.analysis.probe.probe import MostFrequent, accuracy
-from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, GoldSentence
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo import ElmoEncoder
 
@@ -57,11 +57,11 @@ def baselines(data: Path) -> Rows:
     }
 
 
-def _read(data: Path, part: str) -> list[TaggedSentence]:
+def _read(data: Path, part: str) -> list[GoldSentence]:
     return list(_READER.read(data / f"pos/ewt.{part}.txt"))
 
 
-def _inputs(encoder: ElmoEncoder, sentences: list[TaggedSentence]) -> torch.Tensor:
+def _inputs(encoder: ElmoEncoder, sentences: list[GoldSentence]) -> torch.Tensor:
     """Returns, for each token, x^LM, the layers of LSTMs, and a 1: shape (tokens, width)."""
     rows = []
     for layers in encoder.layers(sentence.words for sentence in sentences):

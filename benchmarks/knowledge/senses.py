@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.knowledge.layers import Rows
 from elmo_tasks.analysis.probe.probe import MostFrequent, NearestProbe, accuracy
-from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence, embed
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, GoldSentence, embed
 from elmo_tasks.elmo import ElmoEncoder
 
 _READER = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", "-", "|")
@@ -25,31 +25,34 @@ def baselines(data: Path) -> Rows:
         "first in WordNet": [first.get(lemma, "") for lemma in lemmas],
         "most frequent of each lemma": [most_frequent.of(lemma) for lemma in lemmas],
     }
-    return {_PREFIX + name: [100 * accuracy(found, senses)] for name, found in predicted.items()}
+    return {
+        _PREFIX + name: [100 * accuracy(predictions, senses)]
+        for name, predictions in predicted.items()
+    }
 
 
-def _read(data: Path) -> tuple[list[TaggedSentence], list[TaggedSentence], dict[str, str]]:
+def _read(data: Path) -> tuple[list[GoldSentence], list[GoldSentence], dict[str, str]]:
     """
     Returns training data, dev data and the first sense of each lemma. The training data has the
     tags of the lemmas of the dev data alone, since no others are asked for. A lemma that it lacks
     is added as a sentence of its own, with its first sense.
     """
     dev = list(_READER.read(data / "senses/semeval2007.txt"))
-    asked = set(_tagged(dev)[0])
+    lemmas_of_dev = set(_tagged(dev)[0])
     train = []
     for words, lemmas, tags in _READER.read(data / "senses/semcor.train.txt"):
-        tags = [tag if lemma in asked else () for lemma, tag in zip(lemmas, tags)]
+        tags = [tag if lemma in lemmas_of_dev else () for lemma, tag in zip(lemmas, tags)]
         if any(tags):
-            train.append(TaggedSentence(words, lemmas, tags))
+            train.append(GoldSentence(words, lemmas, tags))
     lines = (data / "senses/wordnet30.first_sense.tsv").read_text(encoding="utf-8").splitlines()
     # A lemma may have several lines; its first one counts.
     first = dict(line.split("\t") for line in reversed(lines))
-    missing = sorted(asked & first.keys() - set(_tagged(train)[0]))
-    train += [TaggedSentence([lemma], [lemma], [(first[lemma],)]) for lemma in missing]
+    missing = sorted(lemmas_of_dev & first.keys() - set(_tagged(train)[0]))
+    train += [GoldSentence([lemma], [lemma], [(first[lemma],)]) for lemma in missing]
     return train, dev, first
 
 
-def _tagged(sentences: list[TaggedSentence]) -> tuple[list[str], list[tuple[str, ...]]]:
+def _tagged(sentences: list[GoldSentence]) -> tuple[list[str], list[tuple[str, ...]]]:
     """Returns the lemmas and the tags of all tokens that have a tag."""
     pairs = [
         (lemma, tags)

@@ -94,13 +94,13 @@ def draw_neighbors(report: dict[str, Any]) -> "Figure":
     axes.set(xticks=[], yticks=[])
     axes.set(xlabel="first principal component", ylabel="second principal component")
     for k, group in enumerate(report["groups"], start=1):
-        x, y = zip(*(each["point"] for each in group))
+        x, y = zip(*(neighbor["point"] for neighbor in group))
         if report["beside"] is None:
             typical = Occurrence(group[0]["words"], group[0]["place"]).line().split()
             name = f"cluster {k}, {len(group):,}: {' '.join(typical)}"
             axes.scatter(x, y, s=14, alpha=0.7, label=name.replace("$", r"\$"))
         else:
-            cosines = [each["cosine"] for each in group]
+            cosines = [neighbor["cosine"] for neighbor in group]
             points = axes.scatter(x, y, s=14, c=cosines, cmap="viridis_r")
             figure.colorbar(points, ax=axes, label="cosine to the given occurrence")
     if report["beside"] is None:

@@ -44,7 +44,7 @@ def mix_table(mixes: Sequence[dict[str, Any]]) -> str:
     rows = []
     for mix in mixes:
         weights = [f"{weight:.3f}" for weight in mix["weights"]]
-        missing = [""] * (len(layers) - len(weights))
-        rows.append([mix["model"], mix["place"], *weights, *missing, f"{mix['gamma']:.3f}"])
+        blanks = [""] * (len(layers) - len(weights))
+        rows.append([mix["model"], mix["place"], *weights, *blanks, f"{mix['gamma']:.3f}"])
     names = ", ".join(f"s{j} is the weight of {layer_name(j)}" for j in layers)
     return f"{table(columns, rows)}\n\n{names}."

@@ -65,25 +65,25 @@ def run_ablation(
     folder = runs[0].root
     configs = {run: settings.evaluate(run) for run in runs}
     _check_outputs(folder, configs, settings, force)
-    changed = runs_of_other_settings(configs)
-    if changed and not force:
-        raise ConfigurationError(next(iter(changed.values())))
+    problems = runs_of_other_settings(configs)
+    if problems and not force:
+        raise ConfigurationError(next(iter(problems.values())))
     metric = find_metric(configs)
     # Each seed is used for all variants before the next seed, so that variants can be compared
     # early.
     seeds = list(dict.fromkeys(run.seed for run in runs))
-    ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
+    runs_by_seed = sorted(runs, key=lambda run: seeds.index(run.seed))
     results: dict[Run, dict[str, Any]] = {run: {} for run in runs}
 
     def begin(run: Run) -> subprocess.Popen | None:
-        return start(run, configs[run], packages, run in changed)
+        return start(run, configs[run], packages, run in problems)
 
     with (
         Progress(task, configs) as progress,
-        closing(train_all(ordered, begin, jobs, progress.show)) as trainings,
+        closing(train_all(runs_by_seed, begin, jobs, progress.show)) as trainings,
     ):
         for run, process in trainings:
-            error = why_failed(run, process, run in changed)
+            error = why_failed(run, process, run in problems)
             progress.end(run)
             results[run] = failed(error) if error else read_result(run, metric)
             report = ablation_report(task, metric, results)
@@ -115,10 +115,10 @@ class Progress(tqdm):
         parts = []
         for run in running:
             num_epochs = self._num_epochs[run]
-            done = min(epochs_done(run), num_epochs)
+            num_done = min(epochs_done(run), num_epochs)
             # A part that is read from the log falls back when the validation begins.
-            self._complete[run] = max(self._complete[run], done / num_epochs)
-            parts.append(f"{run}: epoch {min(int(done) + 1, num_epochs)} of {num_epochs}")
+            self._complete[run] = max(self._complete[run], num_done / num_epochs)
+            parts.append(f"{run}: epoch {min(int(num_done) + 1, num_epochs)} of {num_epochs}")
         self.set_postfix_str("; ".join(parts), refresh=False)
         self._advance()
 
@@ -139,9 +139,9 @@ def _check_outputs(
         reports = []
     of_runs = [run.config_file for run in configs if not run.log.exists()]
     inputs = [settings.configs / f"{run.variant}.jsonnet" for run in configs]
-    read = [name for config in configs.values() for name in paths_in(config)]
+    paths = [name for config in configs.values() for name in paths_in(config)]
     folders = [run.folder for run in configs]
-    check_outputs([*reports, *of_runs], dict.fromkeys([*inputs, *read]), force, folders)
+    check_outputs([*reports, *of_runs], dict.fromkeys([*inputs, *paths]), force, folders)
 
 
 def _line(run: Run, result: dict[str, Any], report: Report) -> str:
@@ -211,12 +211,12 @@ def train_all(
             while waiting and len(running) < jobs:
                 run = waiting.pop(0)
                 running[run] = begin(run)
-            ended = [
+            finished_runs = [
                 run for run, process in running.items() if not process or process.poll() is not None
             ]
-            for run in ended:
+            for run in finished_runs:
                 yield run, running.pop(run)
-            if not ended:
+            if not finished_runs:
                 show(running)
                 time.sleep(0.2)
     finally:

@@ -71,9 +71,9 @@ def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
     metrics = set()
     for run, config in configs.items():
-        if missing := sorted({"validation_data_path", "trainer"} - config.keys()):
+        if fields := sorted({"validation_data_path", "trainer"} - config.keys()):
             raise ConfigurationError(
-                f"the config of {run} has no {missing[0]}, which the comparison needs"
+                f"the config of {run} has no {fields[0]}, which the comparison needs"
             )
         metric = config["trainer"].get("validation_metric", "-loss")
         metrics.add(metric if isinstance(metric, str) else metric[0])
@@ -111,14 +111,14 @@ def read_result(run: Run, metric: str) -> dict[str, Any]:
 
 def epochs_done(run: Run) -> float:
     """Returns how many epochs of a run have ended, with the part of the present one in its log."""
-    done = len(list(run.folder.glob("metrics_epoch_*.json")))
+    num_epochs = len(list(run.folder.glob("metrics_epoch_*.json")))
     try:
         with open(run.log, "rb") as log:
             log.seek(max(0, os.stat(run.log).st_size - _END))
             batches = _BATCHES.findall(log.read())
     except OSError:
-        return done
-    return done + (int(batches[-1][0]) / max(1, int(batches[-1][1])) if batches else 0)
+        return num_epochs
+    return num_epochs + (int(batches[-1][0]) / max(1, int(batches[-1][1])) if batches else 0)
 
 
 def failed(error: str) -> dict[str, Any]:

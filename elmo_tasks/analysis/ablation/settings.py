@@ -37,17 +37,17 @@ class AblationSettings(NamedTuple):
         Returns `names` without repetitions. Raises `ConfigurationError` if there are no names, or a
         variant of a name does not exist.
         """
-        known = sorted(path.stem for path in self.configs.glob("*.jsonnet"))
-        if not known:
+        variants = sorted(path.stem for path in self.configs.glob("*.jsonnet"))
+        if not variants:
             tasks = sorted({path.parent.name for path in self.configs.parent.glob("*/*.jsonnet")})
             nearest = nearest_or_all(self.configs.name, tasks)
             raise ConfigurationError(f"{self.configs} is not a folder with configs{nearest}")
         if not names:
-            raise ConfigurationError(f"give one or more --variants; there are {listed(known)}")
+            raise ConfigurationError(f"give one or more --variants; there are {listed(variants)}")
         for name in names:
-            if name not in known:
+            if name not in variants:
                 raise ConfigurationError(
-                    f"{self.configs} has no variant {name!r}{nearest_or_all(name, known)}"
+                    f"{self.configs} has no variant {name!r}{nearest_or_all(name, variants)}"
                 )
         return list(dict.fromkeys(names))
 
@@ -64,16 +64,16 @@ class AblationSettings(NamedTuple):
             path.write_text(f"(import {target}) + {json.dumps(fields)}", encoding="utf-8")
             try:
                 with configs_by_name():
-                    known = json.loads(
+                    names = json.loads(
                         params.evaluate_snippet("fields", f"std.objectFieldsAll(import {target})")
                     )
                 config = read_config(path, self.overrides)
             except ValueError as error:
                 reason = str(error).removeprefix(f"{path}: ")
                 raise ConfigurationError(f"{file} cannot be read: {reason}") from error
-        if unknown := [field for field in self.changes if field not in known]:
+        if unknown := [field for field in self.changes if field not in names]:
             raise ConfigurationError(
-                f"--set {unknown[0]}: {file} has no such field{nearest_or_all(unknown[0], known)}"
+                f"--set {unknown[0]}: {file} has no such field{nearest_or_all(unknown[0], names)}"
             )
         return config if run.fraction == 1 else _part(config, run)
 
@@ -97,7 +97,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
         # A small fraction may be smaller than a batch, and this batch must not be dropped.
         sampler = {**sampler, "drop_last": False}
     times = round(run.fraction**-0.5)
-    repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}
+    repeated_sampler = {"type": "elmo_repeated", "sampler": sampler, "times": times}
     trainer = dict(config.get("trainer", {}))
     for name in ("num_epochs", "patience"):
         if trainer.get(name) is not None:
@@ -113,7 +113,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
             "seed": run.seed,
             "reader": reader,
         },
-        "data_loader": {**loader, "batch_sampler": repeated},
+        "data_loader": {**loader, "batch_sampler": repeated_sampler},
         "trainer": trainer,
     }
 
@@ -140,24 +140,24 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 def runs_of_other_settings(configs: Mapping[Run, dict[str, Any]]) -> dict[Run, str]:
     """Returns the runs that were trained with another config, each with a message that says so."""
-    found = {}
+    problems = {}
     for run, config in configs.items():
         trained = run.trained_config()
         if trained is None or trained == config:
             continue
         # If a config names a biLM, `elmo-tasks train` saves the config with the biLM's options.
         config, trained = (
-            {**each, "model": with_options(each.get("model"))} for each in (config, trained)
+            {**values, "model": with_options(values.get("model"))} for values in (config, trained)
         )
         if trained == config:
             continue
         now, then = Params(config).as_flat_dict(), Params(trained).as_flat_dict()
-        changed = next(
+        field = next(
             key for key in sorted(now.keys() | then.keys()) if now.get(key) != then.get(key)
         )
-        found[run] = (
-            f"{run.folder} was trained with other settings: {changed} was "
-            f"{json.dumps(then.get(changed))}, not {json.dumps(now.get(changed))}. Choose another "
+        problems[run] = (
+            f"{run.folder} was trained with other settings: {field} was "
+            f"{json.dumps(then.get(field))}, not {json.dumps(now.get(field))}. Choose another "
             "folder with -s, or train this run anew with --force."
         )
-    return found
+    return problems

@@ -58,8 +58,8 @@ def scores_of(counts: numpy.ndarray) -> numpy.ndarray:
     Returns the mean F1 of all measures, shape (...), given counts of shape (..., measures, 4). F1
     is 1 if nothing is expected and nothing is predicted.
     """
-    correct, predicted, found, expected = numpy.moveaxis(counts, -1, 0)
-    precision, recall = _ratios(correct, predicted), _ratios(found, expected)
+    correct, predicted, num_predicted, expected = numpy.moveaxis(counts, -1, 0)
+    precision, recall = _ratios(correct, predicted), _ratios(num_predicted, expected)
     f1 = _ratios(2 * precision * recall, precision + recall)
     return numpy.where(predicted + expected > 0, f1, 1.0).mean(axis=-1)
 

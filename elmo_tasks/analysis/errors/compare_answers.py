@@ -58,11 +58,11 @@ def read_cases(archive: Archive, data: str) -> Compared:
         for instance, answer in zip(instances, predictor.stream_instances(instances)):
             if isinstance(answer, Exception):
                 raise answer
-            texts = [each for each in instance.fields.values() if isinstance(each, TextField)]
+            texts = [field for field in instance.fields.values() if isinstance(field, TextField)]
             num_tokens = sum(map(len, texts))
-            place = {name: _place(instance, name) for name in ("line", "id")}
+            position = {name: _place(instance, name) for name in ("line", "id")}
             case = compare(instance, answer)
-            cases.append(case._replace(num_tokens=num_tokens, **place))
+            cases.append(case._replace(num_tokens=num_tokens, **position))
             progress.update()
     return Compared(task.compared, metric, cases, task.classes)
 
@@ -104,7 +104,8 @@ def _compare_entities(instance: Instance, answer: JsonDict) -> Case:
     tags = _field(instance, "tags")
     expected = [_one_part(*entity) for entity in read_entities(tags.labels, tags.scheme)]
     predicted = {
-        _one_part(each["type"], *each["tokens"]): each["confidence"] for each in answer["entities"]
+        _one_part(entity["type"], *entity["tokens"]): entity["confidence"]
+        for entity in answer["entities"]
     }
     return _compare_spans(" ".join(words), words, predicted, expected)
 
@@ -114,7 +115,7 @@ def _compare_roles(instance: Instance, answer: JsonDict) -> Case:
     words, (predicate,) = answer["tokens"], answer["predicates"]
     _metadata(instance, "arguments")
     expected = arguments(gold_arguments(instance["metadata"].metadata))  # type: ignore[attr-defined]
-    spans = {(each["role"], *each["tokens"]): each["confidence"] for each in predicate["roles"]}
+    spans = {(role["role"], *role["tokens"]): role["confidence"] for role in predicate["roles"]}
     confidences = {(start, end): confidence for (_, start, end), confidence in spans.items()}
     predicted = {
         (role, parts): min(confidences[part] for part in parts) for role, parts in arguments(spans)
@@ -129,8 +130,8 @@ def _compare_spans(
     """Compares labelled spans, given the confidence in each predicted span."""
     claims = []
     for span, confidence in predicted.items():
-        beside = [each for each in expected if _overlap(each, span)]
-        gold = "; ".join(_named(each, words) for each in beside) or "nothing"
+        beside = [span_of_gold for span_of_gold in expected if _overlap(span_of_gold, span)]
+        gold = "; ".join(_named(span_of_gold, words) for span_of_gold in beside) or "nothing"
         claims.append(Claim(_named(span, words), gold, confidence, span in expected))
     of_expected, of_predicted = ([type_ for type_, _ in spans] for spans in (expected, predicted))
     return Case(text, _counts(claims, expected), claims, of_expected, of_predicted)
@@ -138,9 +139,9 @@ def _compare_spans(
 
 def _compare_answer(instance: Instance, answer: JsonDict) -> Case:
     expected, predicted = _metadata(instance, "answers"), answer["answer"]
-    is_right = any(exact_match(predicted, each) for each in expected)
+    is_right = any(exact_match(predicted, gold_text) for gold_text in expected)
     claim = Claim(predicted, " or ".join(dict.fromkeys(expected)), answer["probability"], is_right)
-    score = max(f1(predicted, each) for each in expected)
+    score = max(f1(predicted, gold_text) for gold_text in expected)
     text = " ".join(_words(instance["question"]))
     return Case(text, [(score, 1, score, 1)], [claim], list(expected), [predicted])
 
@@ -155,7 +156,7 @@ def _compare_links(instance: Instance, answer: JsonDict) -> Case:
     gold = gold_clusters(instance["metadata"].metadata)  # type: ignore[attr-defined]
     expected = [sorted(cluster) for cluster in gold]
     owners = {span: index for index, cluster in enumerate(expected) for span in cluster}
-    antecedents = {span: before for each in expected for before, span in pairwise(each)}
+    antecedents = {span: before for chain in expected for before, span in pairwise(chain)}
     claims = []
     predicted: list[list[Span]] = [
         [tuple(mention["tokens"]) for mention in cluster] for cluster in answer["clusters"]
@@ -244,8 +245,8 @@ def _one_part(type_: str, start: int, end: int) -> Argument:
     return type_, ((start, end),)
 
 
-def _overlap(one: Argument, other: Argument) -> bool:
-    return any(a < d and c < b for a, b in one[1] for c, d in other[1])
+def _overlap(first: Argument, second: Argument) -> bool:
+    return any(a < d and c < b for a, b in first[1] for c, d in second[1])
 
 
 def _named(span: Argument, words: list[str]) -> str:

@@ -29,8 +29,8 @@ def markdown(report: dict[str, Any]) -> str:
             rows.append([f"mean of each {kind}", "", "", *macro.values()])
         parts += [f"## By {kind}", _table(columns, rows)]
     by_confidence = [
-        [f"{100 * low:.0f} to {100 * high:.0f} %", *others]
-        for low, high, *others in map(dict.values, report["calibration"])
+        [f"{100 * low:.0f} to {100 * high:.0f} %", *cells]
+        for low, high, *cells in map(dict.values, report["calibration"])
     ]
     parts += [
         "## By length",
@@ -40,9 +40,9 @@ def markdown(report: dict[str, Any]) -> str:
         _table(["confidence", "claims", "mean confidence, %", "right, %"], by_confidence),
         "## The most confident mistakes",
         "\n".join(
-            f"{index}. {each['confidence']:.3f}{_place(each)} **{_plain(each['predicted'])}**, "
-            f"expected **{_plain(each['expected'])}**: {_plain(each['text'])}"
-            for index, each in enumerate(report["mistakes"], start=1)
+            f"{index}. {case['confidence']:.3f}{_place(case)} **{_plain(case['predicted'])}**, "
+            f"expected **{_plain(case['expected'])}**: {_plain(case['text'])}"
+            for index, case in enumerate(report["mistakes"], start=1)
         )
         or "There are none.",
     ]
@@ -51,10 +51,10 @@ def markdown(report: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _place(mistake: dict[str, Any]) -> str:
-    """Returns the place of a mistake in the file, as far as it is known."""
-    names = [name for name in ("line", "id") if name in mistake]
-    return "".join(f", {name} {_plain(mistake[name])}" for name in names)
+def _place(case: dict[str, Any]) -> str:
+    """Returns the place of a case in the file, as far as it is known."""
+    names = [name for name in ("line", "id") if name in case]
+    return "".join(f", {name} {_plain(case[name])}" for name in names)
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -70,11 +70,11 @@ def _cell(value: Any) -> str:
 
 def _against(report: dict[str, Any]) -> list[str]:
     model, against = report["model"], report["against"]
-    other, counts = against["model"], against["cases"]
+    other_name, counts = against["model"], against["cases"]
     verdict = "more than chance" if against["p_value"] < 0.05 else "no more than chance may explain"
     return [
-        f"## Against {other}",
-        f"{other} has {report['metric']} {_percent(against['score'])} %. The difference "
+        f"## Against {other_name}",
+        f"{other_name} has {report['metric']} {_percent(against['score'])} %. The difference "
         f"is {_signed(against['difference'])} points, with a 95 % interval from "
         f"{_signed(against['low'])} to {_signed(against['high'])} (paired bootstrap, p = "
         f"{against['p_value']:.4f}): {verdict}.",

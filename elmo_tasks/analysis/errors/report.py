@@ -52,8 +52,8 @@ def error_report(
     if kind in ("entities", "roles"):
         report["types"] = _types(cases)
     bins = _calibration(cases)
-    num_claims = sum(each["num_claims"] for each in bins)
-    distances = [each["num_claims"] * abs(each["confidence"] - each["right"]) for each in bins]
+    num_claims = sum(row["num_claims"] for row in bins)
+    distances = [row["num_claims"] * abs(row["confidence"] - row["right"]) for row in bins]
     report |= {
         "by_length": _by_length(cases),
         # The expected calibration error of Guo et al. 2017, section 2.
@@ -72,7 +72,7 @@ def _confusion(cases: Sequence[Case], classes: Sequence[str | None]) -> dict[str
     """
     from sklearn.metrics import confusion_matrix
 
-    expected, predicted = ([each[0] for each in _names(cases, which)] for which in (0, 1))
+    expected, predicted = ([pair[0] for pair in _names(cases, which)] for which in (0, 1))
     order = {name: index for index, name in enumerate(classes)}
     names = sorted({*expected, *predicted}, key=lambda name: (order.get(name, len(order)), name))
     counts = confusion_matrix(expected, predicted, labels=names).tolist()
@@ -103,7 +103,12 @@ def _by_type(expected: Any, predicted: Any, names: list[str]) -> dict[str, Any]:
     labels = names if isinstance(expected, list) else None
     *ratios, support = scores(expected, predicted, labels=labels, zero_division=0)
     num_predicted = scores(predicted, expected, labels=labels, zero_division=0)[3]
-    columns = (names, support.tolist(), num_predicted.tolist(), *(each.tolist() for each in ratios))
+    columns = (
+        names,
+        support.tolist(),
+        num_predicted.tolist(),
+        *(ratio.tolist() for ratio in ratios),
+    )
     macro = scores(expected, predicted, labels=labels, average="macro", zero_division=0)
     return {
         "types": [dict(zip(_COLUMNS, row)) for row in zip(*columns)],
@@ -121,14 +126,14 @@ def _types(cases: Sequence[Case]) -> list[dict[str, Any]]:
         for type_, claim in zip(case.predicted, case.claims)
         if claim.is_right
     )
-    found = []
+    rows = []
     for type_ in sorted(expected | predicted):
         precision = right[type_] / max(predicted[type_], 1)
         recall = right[type_] / max(expected[type_], 1)
         f1 = 2 * precision * recall / max(precision + recall, 1e-12)
         row = (type_, expected[type_], predicted[type_], precision, recall, f1)
-        found.append(dict(zip(_COLUMNS, row)))
-    return found
+        rows.append(dict(zip(_COLUMNS, row)))
+    return rows
 
 
 def _by_length(cases: Sequence[Case]) -> list[dict[str, Any]]:
@@ -150,10 +155,10 @@ def _by_length(cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 def _calibration(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Groups the claims into ten intervals of confidence. Empty intervals are left out."""
-    found: list[list] = [[] for _ in range(_NUM_BINS)]
+    claims_of: list[list] = [[] for _ in range(_NUM_BINS)]
     for case in cases:
         for claim in case.claims:
-            found[min(int(claim.confidence * _NUM_BINS), _NUM_BINS - 1)].append(claim)
+            claims_of[min(int(claim.confidence * _NUM_BINS), _NUM_BINS - 1)].append(claim)
     return [
         {
             "low": index / _NUM_BINS,
@@ -162,7 +167,7 @@ def _calibration(cases: Sequence[Case]) -> list[dict[str, Any]]:
             "confidence": sum(claim.confidence for claim in claims) / len(claims),
             "right": sum(claim.is_right for claim in claims) / len(claims),
         }
-        for index, claims in enumerate(found)
+        for index, claims in enumerate(claims_of)
         if claims
     ]
 
@@ -184,25 +189,30 @@ def mistakes_of(cases: Sequence[Case]) -> list[dict[str, Any]]:
         for claim in case.claims
         if not claim.is_right
     ]
-    return sorted(wrong, key=lambda each: -each["confidence"])
+    return sorted(wrong, key=lambda mistake: -mistake["confidence"])
 
 
-def compare(mine: Sequence[Case], others: Sequence[Case]) -> dict[str, Any]:
+def compare(own_cases: Sequence[Case], other_cases: Sequence[Case]) -> dict[str, Any]:
     """
     Returns how much better or worse one model is than another, and in how many cases. The cases
     have the same order. Raises `ConfigurationError` if their gold answers differ.
     """
-    if [case.expected for case in mine] != [case.expected for case in others]:
+    if [case.expected for case in own_cases] != [case.expected for case in other_cases]:
         raise ConfigurationError(
             "the answers of the two models cannot be compared, because the models read the data in "
-            f"different ways: {len(mine):,} and {len(others):,} cases, or different gold answers"
+            f"different ways: {len(own_cases):,} and {len(other_cases):,} cases, or different gold "
+            "answers"
         )
-    differences = [one.score - other.score for one, other in zip(mine, others)]
-    num_better, num_worse = (sum(sign * each > 0 for each in differences) for sign in (1, -1))
+    differences = [
+        own_case.score - other_case.score for own_case, other_case in zip(own_cases, other_cases)
+    ]
+    num_better, num_worse = (
+        sum(sign * difference > 0 for difference in differences) for sign in (1, -1)
+    )
     num_equal = len(differences) - num_better - num_worse
     return {
-        "score": score_of(others),
-        **paired_bootstrap(mine, others),
+        "score": score_of(other_cases),
+        **paired_bootstrap(own_cases, other_cases),
         "cases": {"better": num_better, "equal": num_equal, "worse": num_worse},
     }
 
@@ -225,22 +235,22 @@ def paired_bootstrap(
 
     # Shape: (cases, 2 models, measures, 4)
     counts = numpy.array(
-        [[each.counts for each in pair] for pair in zip(first, second, strict=True)]
+        [[case.counts for case in pair] for pair in zip(first, second, strict=True)]
     )
     observed = _difference(counts.sum(axis=0))
     if len(counts) == 1:
         return {"difference": observed, "low": observed, "high": observed, "p_value": 1.0}
-    found = bootstrap(
+    result = bootstrap(
         [numpy.arange(len(counts))],
-        lambda drawn: _difference(counts[drawn].sum(axis=0)),
+        lambda rows: _difference(counts[rows].sum(axis=0)),
         n_resamples=num_resamples,
         vectorized=False,
         method="percentile",
         random_state=numpy.random.default_rng(0),
     )
-    low, high = found.confidence_interval
+    low, high = result.confidence_interval
     # Rounding may make equal differences unequal. The margin makes them count as equal.
-    is_far = numpy.abs(found.bootstrap_distribution - observed) >= abs(observed) - 1e-12
+    is_far = numpy.abs(result.bootstrap_distribution - observed) >= abs(observed) - 1e-12
     p_value = (1 + is_far.sum()) / (1 + num_resamples)
     numbers = {"difference": observed, "low": low, "high": high, "p_value": p_value}
     return {name: float(number) for name, number in numbers.items()}

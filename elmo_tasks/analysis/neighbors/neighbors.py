@@ -63,14 +63,14 @@ def neighbors(
     layer = num_layers - 1 if layer is None else layer
     if not 0 <= layer < num_layers:
         raise ConfigurationError(f"--layer must be from 0 to {num_layers - 1}, not {layer}")
-    wanted = None
+    target = None
     if sentence is not None:
         words = sentence.split()
         if word not in words:
             raise ConfigurationError(
                 f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
             )
-        wanted = Occurrence(words, words.index(word))
+        target = Occurrence(words, words.index(word))
     corpus = search(text, word, _MAX_OCCURRENCES, split=split)
     if not corpus.occurrences:
         raise ConfigurationError(
@@ -79,17 +79,17 @@ def neighbors(
             "raw"
         )
     # An occurrence is not compared with itself.
-    occurrences = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
+    occurrences = [occurrence for occurrence in corpus.occurrences if occurrence != target]
     if not occurrences:
         raise ConfigurationError(f"in {text}, {word!r} occurs only in the given sentence")
     vectors = _vectors(sentence_layers, layer, occurrences)
-    if wanted is None:
+    if target is None:
         groups = cluster(vectors, num_clusters)
     else:
-        (centre,) = _vectors(sentence_layers, layer, [wanted])
+        (centre,) = _vectors(sentence_layers, layer, [target])
         groups = [rank(vectors, range(len(vectors)), centre)]
     points = principal_plane(vectors)
-    frequent = [other for other, _ in corpus.counts.most_common(_MAX_WORDS)]
+    frequent = [frequent_word for frequent_word, _ in corpus.counts.most_common(_MAX_WORDS)]
     similar = similar_words(sentence_layers.bilm, word, frequent, num_similar)
     in_file: list[tuple[str, float]] = []
     if word_vectors is not None:
@@ -103,7 +103,7 @@ def neighbors(
         "num_occurrences": corpus.num_occurrences,
         "num_sentences_of_other_forms": corpus.num_others,
         "other_forms": dict(corpus.forms.most_common(_MAX_FORMS)),
-        "beside": None if wanted is None else {"words": wanted.words, "place": wanted.position},
+        "beside": None if target is None else {"words": target.words, "place": target.position},
         # The clusters, or one group of all occurrences if they are ranked.
         "groups": [
             [
@@ -123,8 +123,8 @@ def neighbors(
 
 
 def title(report: dict[str, Any]) -> str:
-    found, shown = report["num_occurrences"], sum(map(len, report["groups"]))
-    part = f"{found:,}" if shown == found else f"{shown:,} of {found:,}"
+    num_found, num_shown = report["num_occurrences"], sum(map(len, report["groups"]))
+    part = f"{num_found:,}" if num_shown == num_found else f"{num_shown:,} of {num_found:,}"
     about = f"occurrences of {report['word']}, compared in layer {report['layer']}"
     return f"{part} {about} of {report['bilm']}"
 
@@ -137,11 +137,11 @@ def text_of(report: dict[str, Any], max_lines: int) -> str:
         lines.append(f"Not among them: {num_others:,} sentences with {forms}.")
     if report["beside"] is not None:
         lines += ["", f"Compared with: {' '.join(report['beside']['words'])}"]
-    for heading, shown in _sections(report, max_lines):
+    for heading, group in _sections(report, max_lines):
         lines += ["", f"{heading}:"]
-        for each in shown:
-            line = Occurrence(each["words"], each["place"]).line()
-            lines.append(f"{each['cosine']:6.3f} {line}")
+        for neighbor in group:
+            line = Occurrence(neighbor["words"], neighbor["place"]).line()
+            lines.append(f"{neighbor['cosine']:6.3f} {line}")
     lines.append("")
     similar = _listed(report["nearest_words_of_layer_0"])
     lines.append(f"Nearest words in layer 0, which ignores the context: {similar}.")
@@ -169,14 +169,16 @@ def _sections(report: dict[str, Any], max_lines: int) -> Iterator[tuple[str, lis
             heading = f"Cluster {k}, {len(group):,} occurrences, the most typical first"
             yield heading, group[:max_lines]
         return
-    (ranked,) = report["groups"]
-    yield "The nearest", ranked[:max_lines]
-    if furthest := ranked[max_lines:][-max_lines:]:
+    (nearest,) = report["groups"]
+    yield "The nearest", nearest[:max_lines]
+    if furthest := nearest[max_lines:][-max_lines:]:
         yield "The furthest", furthest
 
 
 def _listed(similar: Sequence[dict[str, Any]]) -> str:
-    return ", ".join(f"{each['word']} {each['cosine']:.2f}" for each in similar) or "none"
+    return (
+        ", ".join(f"{neighbor['word']} {neighbor['cosine']:.2f}" for neighbor in similar) or "none"
+    )
 
 
 def _vectors(
@@ -184,9 +186,9 @@ def _vectors(
 ) -> torch.Tensor:
     """Returns the vector of each occurrence, scaled to length 1: shape (occurrences, dim)."""
     sentences = tqdm([occurrence.words for occurrence in occurrences], desc="embedding")
-    found = zip(sentence_layers.of_tokens(sentences), occurrences)
+    pairs = zip(sentence_layers.of_tokens(sentences), occurrences)
     # A vector is copied, because a view would keep the layers of its whole sentence in memory.
-    vectors = [layers[layer, occurrence.position].clone() for layers, occurrence in found]
+    vectors = [layers[layer, occurrence.position].clone() for layers, occurrence in pairs]
     return normalize(torch.stack(vectors))
 
 

@@ -26,7 +26,7 @@ Split = Callable[[str], Iterable[str]]
 _MAX_TOKENS = 256
 
 # The indices of occurrences with their cosines to one vector, the largest cosine first.
-Group = list[tuple[int, float]]
+Ranking = list[tuple[int, float]]
 
 
 class Occurrence(NamedTuple):
@@ -38,8 +38,8 @@ class Occurrence(NamedTuple):
     def line(self, width: int = 40) -> str:
         """Returns the word with its context on one line, with `width` characters on either side."""
         before, after = self.words[: self.position], self.words[self.position + 1 :]
-        left, right = " ".join(before)[-width:], " ".join(after)[:width]
-        return f"{left:>{width}}  {self.words[self.position]}  {right}"
+        text_before, text_after = " ".join(before)[-width:], " ".join(after)[:width]
+        return f"{text_before:>{width}}  {self.words[self.position]}  {text_after}"
 
 
 class Occurrences(NamedTuple):
@@ -71,8 +71,8 @@ def search(
     sentence of more than 256 tokens is cut into several. If the word occurs more than
     `max_occurrences` times, this many occurrences are drawn, all equally probable.
     """
-    drawn = random.Random(seed)
-    kept: list[tuple[int, Occurrence]] = []
+    generator = random.Random(seed)
+    sample: list[tuple[int, Occurrence]] = []
     counts: Counter[str] = Counter()
     forms: Counter[str] = Counter()
     num_occurrences = num_sentences = num_others = 0
@@ -87,21 +87,21 @@ def search(
         num_sentences += 1
         counts.update(words)
         if bare and bare in " ".join(words).casefold():
-            found_forms = {other for other in words if other != word and _bare(other) == bare}
+            found_forms = {token for token in words if token != word and _bare(token) == bare}
             forms.update(found_forms)
             num_others += bool(found_forms)
-        for position, other in enumerate(words):
-            if other != word:
+        for position, token in enumerate(words):
+            if token != word:
                 continue
             # Reservoir sampling: algorithm R of Vitter 1985.
-            slot = drawn.randrange(num_occurrences + 1)
-            found = num_occurrences, Occurrence(words, position)
+            slot = generator.randrange(num_occurrences + 1)
+            occurrence_at = num_occurrences, Occurrence(words, position)
             num_occurrences += 1
-            if len(kept) < max_occurrences:
-                kept.append(found)
+            if len(sample) < max_occurrences:
+                sample.append(occurrence_at)
             elif slot < max_occurrences:
-                kept[slot] = found
-    occurrences = [occurrence for _, occurrence in sorted(kept, key=lambda pair: pair[0])]
+                sample[slot] = occurrence_at
+    occurrences = [occurrence for _, occurrence in sorted(sample, key=lambda pair: pair[0])]
     return Occurrences(occurrences, num_occurrences, num_sentences, counts, num_others, forms)
 
 
@@ -110,13 +110,13 @@ def _bare(word: str) -> str:
     return re.sub(r"^[\W_]+|[\W_]+$", "", word).casefold()
 
 
-def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) -> Group:
+def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) -> Ranking:
     """Sorts the vectors with the given indices by their cosine to `centre`."""
     cosines, order = (vectors[members] @ centre).sort(descending=True, stable=True)
     return [(members[row], cosine) for row, cosine in zip(order.tolist(), cosines.tolist())]
 
 
-def cluster(vectors: torch.Tensor, num_clusters: int) -> list[Group]:
+def cluster(vectors: torch.Tensor, num_clusters: int) -> list[Ranking]:
     """
     Clusters vectors with k-means, and returns the clusters, the largest first. There are fewer than
     `num_clusters` if there are fewer distinct vectors.
@@ -150,11 +150,11 @@ def similar_words(
     Returns the words of `words` that are nearest to `word` in layer 0, x^LM, with their cosines. In
     this layer a word has the same vector in all contexts.
     """
-    others = [other for other in words if other != word]
-    char_ids = batch_char_ids([[word, *others]], bilm.options.max_characters)[0]
+    other_words = [candidate for candidate in words if candidate != word]
+    char_ids = batch_char_ids([[word, *other_words]], bilm.options.max_characters)[0]
     with torch.no_grad():
         x = normalize(bilm.token_layer(char_ids.to(bilm.like.device)).cpu())
-    return _nearest(others, x[1:], x[0], num_words)
+    return _nearest(other_words, x[1:], x[0], num_words)
 
 
 def similar_words_of_file(
@@ -168,14 +168,16 @@ def similar_words_of_file(
 
     `ConfigurationError`: The file has no vector of the word.
     """
-    found = read_vectors(path, max_words=max_words)
-    wanted = word if word in found else word.lower()
-    if wanted not in found:
+    vector_of = read_vectors(path, max_words=max_words)
+    form = word if word in vector_of else word.lower()
+    if form not in vector_of:
         raise ConfigurationError(
             f"{path} has no vector of {word!r} in its first {max_words:,} words"
         )
-    vectors = dict(zip(found, normalize(torch.from_numpy(numpy.stack(list(found.values()))))))
-    centre = vectors.pop(wanted)
+    vectors = dict(
+        zip(vector_of, normalize(torch.from_numpy(numpy.stack(list(vector_of.values())))))
+    )
+    centre = vectors.pop(form)
     return _nearest(list(vectors), torch.stack(list(vectors.values())), centre, num_words)
 
 

@@ -11,7 +11,7 @@ from elmo_tasks.common.records import read_records
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
-class TaggedSentence(NamedTuple):
+class GoldSentence(NamedTuple):
     """
     A sentence with the gold tags of its tokens: one, none or several. Tokens with the same key (the
     lemma, or the token itself) count as one word.
@@ -51,14 +51,14 @@ class ColumnReader:
     def _chosen(self) -> tuple[str, str, str]:
         return "word", self.lemma_column or "word", self.tag_column
 
-    def read(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
+    def read(self, file_path: str | os.PathLike) -> Iterator[GoldSentence]:
         """Yields the sentences of a file. Raises `ValueError` if no token has a tag."""
         has_tags = False
         for record in read_records(file_path, "columns", self.columns):
             words, keys, tags = (record.values[name] for name in self._chosen)
             gold = [self._split(tag) for tag in tags]
             has_tags = has_tags or any(gold)
-            yield TaggedSentence(words, keys, gold)
+            yield GoldSentence(words, keys, gold)
         if not has_tags:
             raise ValueError(
                 f"{file_path} has no token with a tag; expected one token a line, with tags"
@@ -81,7 +81,7 @@ class TaggedTokens(NamedTuple):
     layers: torch.Tensor
 
 
-def embed(sentence_layers: SentenceLayers, sentences: Iterable[TaggedSentence]) -> TaggedTokens:
+def embed(sentence_layers: SentenceLayers, sentences: Iterable[GoldSentence]) -> TaggedTokens:
     """Returns the tagged tokens of sentences, with the layers that the biLM computes for them."""
     sentences = list(sentences)
     tokens = TaggedTokens([], [], torch.empty(0))

@@ -12,8 +12,8 @@ from sklearn.decomposition import PCA
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.neighbors.occurrences import (
-    Group,
     Occurrence,
+    Ranking,
     cluster,
     principal_plane,
     search,
@@ -113,7 +113,7 @@ def cosine(first: torch.Tensor, second: torch.Tensor) -> float:
     return float(a @ b / (numpy.linalg.norm(a) * numpy.linalg.norm(b)))
 
 
-def members(group: Group) -> list[int]:
+def members(group: Ranking) -> list[int]:
     return [member for member, _ in group]
 
 

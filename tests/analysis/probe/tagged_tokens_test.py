@@ -6,7 +6,7 @@ from allennlp.modules.elmo import batch_to_ids
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence, embed
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, GoldSentence, embed
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
@@ -41,7 +41,7 @@ def test_what_was_written_is_read(
     found = list(SENSES.read(written(tmp_path_factory.mktemp("columns"), text)))
 
     assert found == [
-        TaggedSentence(
+        GoldSentence(
             [word for word, _, _ in sentence],
             [lemma for _, lemma, _ in sentence],
             [tuple(tags) for _, _, tags in sentence],
@@ -56,7 +56,7 @@ def test_without_further_columns_a_word_is_its_lemma_and_all_are_tags(tmp_path: 
     (found,) = ColumnReader(["word", "pos", "other"], "pos").read(path)
 
     words = ["-", "A\u00a0b"]
-    assert found == TaggedSentence(words, words, [("a|b",), ("-",)])
+    assert found == GoldSentence(words, words, [("a|b",), ("-",)])
 
 
 REFUSED = [
@@ -83,9 +83,9 @@ def test_a_file_without_tags_is_refused(tmp_path: Path, text: str) -> None:
 def test_tokens_with_tags_have_their_layers_in_the_context_of_all() -> None:
     bilm = make_bilm(*FIXTURE_FILES).eval()
     sentences = [
-        TaggedSentence(["A", "bank"], ["a", "bank"], [(), ("river",)]),
-        TaggedSentence(["None", "here"], ["none", "here"], [(), ()]),
-        TaggedSentence(["She", "plays", "it"], ["she", "play", "it"], [("x", "y"), ("game",), ()]),
+        GoldSentence(["A", "bank"], ["a", "bank"], [(), ("river",)]),
+        GoldSentence(["None", "here"], ["none", "here"], [(), ()]),
+        GoldSentence(["She", "plays", "it"], ["she", "play", "it"], [("x", "y"), ("game",), ()]),
     ]
 
     found = embed(SentenceLayers(bilm), sentences)
