@@ -158,7 +158,7 @@ def make_app(
             Route("/models", about),
             Route("/openapi.json", description),
             Mount("/static", StaticFiles(directory=STATIC)),
-            *(route(*each) for each in answers.items()),
+            *(route(*arguments) for arguments in answers.items()),
         ],
         middleware=[Middleware(OwnPageOnly, host=host)],
         exception_handlers={
@@ -227,8 +227,8 @@ async def _while_connected(request: Request, answering: Coroutine[Any, Any, Any]
 
 def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
     """Returns the description for `GET /models` of a task whose inputs have these fields."""
-    shown = ("title", "about", "examples", "drawing", "legend", "explained")
-    return {"task": task.name, "fields": fields, **{name: getattr(task, name) for name in shown}}
+    names = ("title", "about", "examples", "drawing", "legend", "explained")
+    return {"task": task.name, "fields": fields, **{name: getattr(task, name) for name in names}}
 
 
 class Answering:
@@ -271,7 +271,7 @@ class Answering:
         except ValueError as error:
             raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
         several = inputs if isinstance(inputs, list) else [inputs]
-        counts = (count_words(each) for each in several)
+        counts = (count_words(item) for item in several)
         # Each input takes time, even one that has no word or is refused.
         num_words = max(
             sum(counts if most_read is None else (min(count, most_read) for count in counts)),

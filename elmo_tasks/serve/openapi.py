@@ -25,19 +25,24 @@ def openapi(inputs: dict[str, tuple[tuple[str, ...], ...]]) -> JsonDict:
     the names of their texts and of their other fields.
     """
     paths: JsonDict = {path: {"get": _answer({})} for path in ("/models", "/health")}
-    for path, (texts, others) in inputs.items():
-        fields = {name: _FIELDS.get(name, _TEXT) for name in others} | dict.fromkeys(texts, _TEXT)
-        needed = [texts, *((name,) for name in ("tokens", "sentences") if name in others)]
-        one = {"properties": fields, "anyOf": [{"required": names} for names in needed]}
-        body = {"required": True, **_json(_each({"type": "object", **one}))}
+    for path, (texts, field_names) in inputs.items():
+        fields = {name: _FIELDS.get(name, _TEXT) for name in field_names} | dict.fromkeys(
+            texts, _TEXT
+        )
+        required_names = [
+            texts,
+            *((name,) for name in ("tokens", "sentences") if name in field_names),
+        ]
+        item = {"properties": fields, "anyOf": [{"required": names} for names in required_names]}
+        body = {"required": True, **_json(_each({"type": "object", **item}))}
         paths[path] = {"post": {"requestBody": body, **_answer(_each({"type": "object"}))}}
     about = {"title": "elmo-tasks", "version": version("elmo-tasks")}
     return {"openapi": "3.1.0", "info": about, "paths": paths}
 
 
 def _answer(schema: JsonDict) -> JsonDict:
-    failed = {"description": "why there is no answer", **_json(_ERROR)}
-    return {"responses": {"200": {"description": "OK", **_json(schema)}, "default": failed}}
+    error = {"description": "why there is no answer", **_json(_ERROR)}
+    return {"responses": {"200": {"description": "OK", **_json(schema)}, "default": error}}
 
 
 def _each(schema: JsonDict) -> JsonDict:

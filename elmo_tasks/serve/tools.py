@@ -139,24 +139,32 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
     check_texts(inputs, ("word", "text"))
     word, text = inputs["word"].strip(), inputs["text"]
     sentences = [[token.ensure_text() for token in tokenize(line)] for line in text.splitlines()]
-    found = [
+    occurrences = [
         Occurrence(words, position)
         for words in sentences
-        for position, other in enumerate(words)
-        if other.casefold() == word.casefold()
+        for position, candidate in enumerate(words)
+        if candidate.casefold() == word.casefold()
     ]
-    if not found:
+    if not occurrences:
         raise ValueError(f"the text must have the word {word!r:.80}, as a token of its own")
-    shown = found[:_MAX_OCCURRENCES]
+    first_occurrences = occurrences[:_MAX_OCCURRENCES]
     # Shape: (layers, occurrences, dim)
-    vectors = _vectors(sentence_layers, shown)
+    vectors = _vectors(sentence_layers, first_occurrences)
     # A word has a letter, but not only letters: `isalpha` is false for the vowel signs of Hindi.
-    words = {other.lower() for each in sentences for other in each if any(map(str.isalpha, other))}
-    others = sorted(words - {word.lower()})
-    similar = similar_words(sentence_layers.bilm, word, others, _NUM_SIMILAR)
+    words = {
+        candidate.lower()
+        for sentence_words in sentences
+        for candidate in sentence_words
+        if any(map(str.isalpha, candidate))
+    }
+    other_words = sorted(words - {word.lower()})
+    similar = similar_words(sentence_layers.bilm, word, other_words, _NUM_SIMILAR)
     return {
-        "num_occurrences": len(found),
-        "occurrences": [{"words": each.words, "position": each.position} for each in shown],
+        "num_occurrences": len(occurrences),
+        "occurrences": [
+            {"words": occurrence.words, "position": occurrence.position}
+            for occurrence in first_occurrences
+        ],
         "layers": [
             {
                 "name": layer_name(index),
@@ -165,15 +173,18 @@ def senses(sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any) -> 
             }
             for index, layer in enumerate(vectors)
         ],
-        "similar": [[other, round(cosine, 4)] for other, cosine in similar],
+        "similar": [[candidate, round(cosine, 4)] for candidate, cosine in similar],
     }
 
 
 def _vectors(sentence_layers: SentenceLayers, occurrences: list[Occurrence]) -> torch.Tensor:
     # A line is computed once, however often it has the word.
-    lines = {id(each.words): each.words for each in occurrences}
-    computed = dict(zip(lines, sentence_layers.of_tokens(lines.values())))
-    vectors = [computed[id(each.words)][:, each.position].clone() for each in occurrences]
+    lines = {id(occurrence.words): occurrence.words for occurrence in occurrences}
+    layers_of = dict(zip(lines, sentence_layers.of_tokens(lines.values())))
+    vectors = [
+        layers_of[id(occurrence.words)][:, occurrence.position].clone()
+        for occurrence in occurrences
+    ]
     return normalize(torch.stack(vectors, dim=1), dim=-1)
 
 

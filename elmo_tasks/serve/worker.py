@@ -49,7 +49,7 @@ class Worker:
         self._num_requests = 0
         self._thread = ThreadPoolExecutor(1, "model")
         self._waiting: list[_Waiting] = []
-        self._computed: list[_Waiting] = []
+        self._batch: list[_Waiting] = []
         self._is_stopped = False
         self._task: asyncio.Task | None = None
 
@@ -69,25 +69,25 @@ class Worker:
         loop = asyncio.get_running_loop()
         answers = [loop.create_future() for _ in inputs]
         self._waiting += [
-            _Waiting(predict, each, count_words(each), answer)
-            for each, answer in zip(inputs, answers)
+            _Waiting(predict, item, count_words(item), answer)
+            for item, answer in zip(inputs, answers)
         ]
         self._num_requests += 1
         try:
             if self._task is None:
                 self._task = loop.create_task(self._work())
-            found = await asyncio.gather(*answers, return_exceptions=True)
+            results = await asyncio.gather(*answers, return_exceptions=True)
         finally:
             self._num_requests -= 1
-        for each in found:
-            if isinstance(each, Stopped | asyncio.CancelledError):
-                raise each
-        return found
+        for answer_or_error in results:
+            if isinstance(answer_or_error, Stopped | asyncio.CancelledError):
+                raise answer_or_error
+        return results
 
     @property
     def is_busy(self) -> bool:
         """Whether the thread computes."""
-        return bool(self._computed)
+        return bool(self._batch)
 
     async def stop(self, seconds: float) -> None:
         """
@@ -96,12 +96,12 @@ class Worker:
         """
         self._is_stopped = True
         waiting, self._waiting = self._waiting, []
-        for each in waiting:
-            _set(each.answer, Stopped())
-        computed = [each.answer for each in self._computed]
-        if computed:
-            await asyncio.wait(computed, timeout=seconds)
-        for answer in computed:
+        for request in waiting:
+            _set(request.answer, Stopped())
+        answers_begun = [request.answer for request in self._batch]
+        if answers_begun:
+            await asyncio.wait(answers_begun, timeout=seconds)
+        for answer in answers_begun:
             _set(answer, Stopped())
 
     async def _work(self) -> None:
@@ -115,32 +115,32 @@ class Worker:
     def _next_batch(self) -> list[_Waiting]:
         """Takes the first waiting input, and further inputs of its model that fit in the batch."""
         batch: list[_Waiting] = []
-        left: list[_Waiting] = []
+        others_waiting: list[_Waiting] = []
         longest = 0
         # A request whose client has gone is cancelled.
-        for each in [each for each in self._waiting if not each.answer.done()]:
-            padded = max(longest, each.num_words) * (len(batch) + 1)
+        for request in [request for request in self._waiting if not request.answer.done()]:
+            padded = max(longest, request.num_words) * (len(batch) + 1)
             if batch and (
-                each.predict != batch[0].predict or len(batch) == GROUP or padded > _MAX_WORDS
+                request.predict != batch[0].predict or len(batch) == GROUP or padded > _MAX_WORDS
             ):
-                left.append(each)
+                others_waiting.append(request)
             else:
-                batch.append(each)
-                longest = max(longest, each.num_words)
-        self._waiting = left
+                batch.append(request)
+                longest = max(longest, request.num_words)
+        self._waiting = others_waiting
         return batch
 
     async def _answer(self, batch: list[_Waiting]) -> None:
-        predict, inputs = batch[0].predict, [each.input for each in batch]
-        self._computed = batch
+        predict, inputs = batch[0].predict, [request.input for request in batch]
+        self._batch = batch
         try:
             answers = await asyncio.get_running_loop().run_in_executor(
                 self._thread, lambda: list(stream(predict, inputs))
             )
         finally:
-            self._computed = []
-        for each, answer in zip(batch, answers, strict=True):
-            _set(each.answer, answer)
+            self._batch = []
+        for request, answer in zip(batch, answers, strict=True):
+            _set(request.answer, answer)
 
 
 def _set(future: asyncio.Future, answer: Any) -> None:
