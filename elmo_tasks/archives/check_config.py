@@ -109,19 +109,19 @@ def _check(kind: Any, value: Any, path: str) -> None:
     if origin is Lazy:
         _check(args[0], value, path)
     elif origin in (Union, UnionType):
-        for each in args:
+        for part_kind in args:
             # AllenNLP tries a class before a list. If the class refuses a JSON object, AllenNLP
             # reads the object's keys as a list of types, and imports those with a dot.
-            is_object = isinstance(value, dict) and _is_many(each)
-            _check(each, [key for key in value if "." in key] if is_object else value, path)
+            is_object = isinstance(value, dict) and _is_many(part_kind)
+            _check(part_kind, [key for key in value if "." in key] if is_object else value, path)
     elif isinstance(value, dict) and _is_mapping(kind):
         for key, child in value.items():
             _check(args[-1], child, f"{path}.{key}")
     elif isinstance(value, list | dict) and args and _is_many(kind):
         # If AllenNLP expects a list but gets a JSON object, it takes the keys of the object.
         kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
-        for index, (each, child) in enumerate(zip(kinds, value)):
-            _check(each, child, f"{path}.{index}")
+        for index, (part_kind, child) in enumerate(zip(kinds, value)):
+            _check(part_kind, child, f"{path}.{index}")
     elif isinstance(value, str | dict) and hasattr(kind, "from_params"):
         _check_object(kind, {"type": value} if isinstance(value, str) else value, path)
 

@@ -30,8 +30,8 @@ def elmo_of_model(
     Opens a trained model with one biLM, for use without training, as `open_elmo` opens a biLM.
     """
     model = load_model(name)
-    place, bilm = _only_bilm(model, name)
-    mixes = find_mixes(model.get_submodule(place.rpartition(".")[0]))
+    path, bilm = _only_bilm(model, name)
+    mixes = find_mixes(model.get_submodule(path.rpartition(".")[0]))
     return Opened(str(name), FrozenBiLm.of(bilm.to(device), store, dtype), mixes)
 
 
@@ -46,8 +46,8 @@ def load_bilm(name: str | os.PathLike) -> tuple[str, BiLm]:
 def _only_bilm(model: torch.nn.Module, name: str | os.PathLike) -> tuple[str, BiLm]:
     bilms = find_bilms(model)
     if len(bilms) != 1:
-        held = f"{len(bilms)} biLMs: {', '.join(bilms)}"
+        problem = f"{len(bilms)} biLMs: {', '.join(bilms)}"
         if not bilms:
-            held = f"no biLM of elmo_tasks, but a {type(model).__name__}"
-        raise ConfigurationError(f"{name} holds {held}")
+            problem = f"no biLM of elmo_tasks, but a {type(model).__name__}"
+        raise ConfigurationError(f"{name} holds {problem}")
     return next(iter(bilms.items()))

@@ -62,18 +62,20 @@ def name_archives(arguments: Sequence[str]) -> dict[str, str]:
     name of an archive is the path of its folder, without the leading folders that all archives have
     in common. Raises `ConfigurationError` if two archives have the same name.
     """
-    named = []
+    named_archives = []
     for argument in arguments:
         name, separator, path = argument.partition("=")
         # A path may contain an equals sign.
         if not separator or os.path.exists(argument):
             name, path = "", argument
         folder = Path(os.path.abspath(path))
-        named.append((name, path, folder.parent if folder.name == "model.tar.gz" else folder))
-    shared = os.path.commonpath([folder.parent for *_, folder in named])
+        named_archives.append(
+            (name, path, folder.parent if folder.name == "model.tar.gz" else folder)
+        )
+    parent = os.path.commonpath([folder.parent for *_, folder in named_archives])
     archives: dict[str, str] = {}
-    for name, path, folder in named:
-        name = name or str(folder.relative_to(shared))
+    for name, path, folder in named_archives:
+        name = name or str(folder.relative_to(parent))
         if name in archives:
             raise ConfigurationError(
                 f"{archives[name]} and {path} would both be named {name}: give NAME=ARCHIVE"
@@ -86,8 +88,8 @@ def name_archives(arguments: Sequence[str]) -> dict[str, str]:
 def _say_terms(path: str) -> None:
     name = os.path.basename(path)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    said = Path(base, "elmo_tasks", f"terms-of-{name}")
-    if name in _TERMS and not said.exists():
+    marker = Path(base, "elmo_tasks", f"terms-of-{name}")
+    if name in _TERMS and not marker.exists():
         page = os.path.join(os.path.dirname(os.path.dirname(path)), "README.md")
         print(
             f"{name} was learnt from {_TERMS[name]}. Before you pass it on or sell it, read {page}",
@@ -95,5 +97,5 @@ def _say_terms(path: str) -> None:
         )
         # Where no file can be written, the message is shown each time.
         with contextlib.suppress(OSError):
-            said.parent.mkdir(parents=True, exist_ok=True)
-            said.touch()
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            marker.touch()

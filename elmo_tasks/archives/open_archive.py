@@ -84,9 +84,9 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     try:
         check_config({**config, "model": _without_files(config["model"])})
     except NotAllowed as refused:
-        path, what, *advice = refused.args
+        path, problem, *advice = refused.args
         raise ConfigurationError(
-            f"{path} in config.json {what}, which an archive may not have (see SECURITY.md); "
+            f"{path} in config.json {problem}, which an archive may not have (see SECURITY.md); "
             f"{advice[0] if advice else _OF_A_CLASS}; `allennlp` loads whatever is named"
         ) from None
     if overrides:
@@ -127,7 +127,7 @@ def _read_object(path: Path) -> dict[str, Any]:
 def _without_files(model: Any) -> Any:
     """Returns the config of a model without its store and the files that its training read."""
     if isinstance(model, list):
-        return [_without_files(each) for each in model]
+        return [_without_files(item) for item in model]
     if not isinstance(model, dict):
         return model
     left_out = {"pretrained_file", "initializer"} | ({"store"} if "options" in model else set())
@@ -154,16 +154,16 @@ def _bounded_parameters(weights: Path) -> Iterator[None]:
     takes memory only when it is first written to, which is after this check.
     """
     most = _MORE_PARAMETERS + (weights.stat().st_size if weights.is_file() else 0)
-    found, thread = 0, threading.get_ident()
+    num_numbers, thread = 0, threading.get_ident()
 
     def count(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
-        nonlocal found
+        nonlocal num_numbers
         if parameter is not None and threading.get_ident() == thread:
-            found += parameter.numel() + _OVERHEAD
-            if found > most:
+            num_numbers += parameter.numel() + _OVERHEAD
+            if num_numbers > most:
                 raise ConfigurationError(
-                    f"the model asks for {found:,} numbers or more, which is far more than its "
-                    "weights have"
+                    f"the model asks for {num_numbers:,} numbers or more, which is far more than "
+                    "its weights have"
                 )
 
     hook = register_module_parameter_registration_hook(count)

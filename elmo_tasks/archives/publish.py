@@ -46,12 +46,12 @@ class Published(NamedTuple):
     """
     What `publish` wrote: files of `num_bytes` in all, with a vocabulary of `num_words`. The weights
     of the biLMs in `bilms` were left out: a key is the biLM's name in the model, a value its known
-    name and fingerprint. `kept` names the biLMs whose weights were written.
+    name and fingerprint. `written_bilms` names the biLMs whose weights were written.
     """
 
     num_bytes: int
     bilms: dict[str, tuple[str, str]]
-    kept: list[str]
+    written_bilms: list[str]
     num_words: int
 
 
@@ -111,18 +111,18 @@ def _own_files(folder: Path, force: bool) -> list[Path]:
     """
     if folder.is_file():
         raise ConfigurationError(f"{folder} is a file: choose a folder")
-    found = [path for path in folder.rglob("*") if not path.is_dir()]
-    if found and not force:
+    paths = [path for path in folder.rglob("*") if not path.is_dir()]
+    if paths and not force:
         raise ConfigurationError(
             f"{folder} has files; choose another folder, or replace a packed model with --force"
         )
-    own = [path for path in found if is_data_file(path.relative_to(folder).as_posix())]
+    own = [path for path in paths if is_data_file(path.relative_to(folder).as_posix())]
     is_packed = any((folder / name).exists() for name in (PUBLISHED_WEIGHTS, SOFTMAX_FILE))
-    others = [path for path in found if is_model_file(path, folder) and path not in own]
-    if others or (own and not is_packed):
-        named = ", ".join(str(path.relative_to(folder)) for path in (others or own)[:3])
+    foreign = [path for path in paths if is_model_file(path, folder) and path not in own]
+    if foreign or (own and not is_packed):
+        names = ", ".join(str(path.relative_to(folder)) for path in (foreign or own)[:3])
         raise ConfigurationError(
-            f"{folder} has {named}, but is not a packed model, so it is not replaced: choose "
+            f"{folder} has {names}, but is not a packed model, so it is not replaced: choose "
             "another folder"
         )
     return own
@@ -141,8 +141,8 @@ def _publish(
         softmax = softmax_of(model).in_8_bits(max_words or _MAX_WORDS)
         model.bilm.to_files(folder, dtype="float16")
         # The weights are read again, because float16 has rounded them.
-        written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
-        write_softmax(folder, softmax, written)
+        packed_bilm = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
+        write_softmax(folder, softmax, packed_bilm)
         return Published(_num_bytes(folder), {}, ["bilm"], len(softmax.words) - 1)
     bilms = _named_bilms(model, config, bilm)
     state = dict(model.state_dict())
@@ -151,8 +151,8 @@ def _publish(
     config_text = json.dumps(_without_training(config, bilms), indent=2)
     (folder / "config.json").write_text(f"{config_text}\n", encoding="utf-8")
     _write_vocabulary(model.vocab, folder / "vocabulary", num_words)
-    kept = [name for name in find_bilms(model) if name not in bilms]
-    return Published(_num_bytes(folder), bilms, kept, num_words)
+    unnamed = [name for name in find_bilms(model) if name not in bilms]
+    return Published(_num_bytes(folder), bilms, unnamed, num_words)
 
 
 def _num_bytes(folder: Path) -> int:
@@ -168,17 +168,17 @@ def _named_bilms(
             f"{name} is not the name of a biLM: give the name of a known biLM or of a repository "
             "on the hub, or leave the name out, so that the weights are written"
         )
-    prints = {key: found.weights_hash().hex() for key, found in find_bilms(model).items()}
+    prints = {key: bilm.weights_hash().hex() for key, bilm in find_bilms(model).items()}
     bilms = [parent["bilm"] for parent in parents_of_bilms(config.get("model"))]
-    files = [each if isinstance(each, str) else each.get("pretrained_file") for each in bilms]
+    files = [entry if isinstance(entry, str) else entry.get("pretrained_file") for entry in bilms]
     names = {name} if name is not None else {file for file in files if file and is_name(file)}
-    known = {
-        make_bilm(*locate_bilm(each).files, state="reset").weights_hash().hex(): each
-        for each in sorted(names)
+    name_of = {
+        make_bilm(*locate_bilm(entry).files, state="reset").weights_hash().hex(): entry
+        for entry in sorted(names)
     }
-    if name is not None and not known.keys() & set(prints.values()):
+    if name is not None and not name_of.keys() & set(prints.values()):
         raise ConfigurationError(f"the model has no biLM with the weights of {name}")
-    return {key: (known[value], value) for key, value in prints.items() if value in known}
+    return {key: (name_of[value], value) for key, value in prints.items() if value in name_of}
 
 
 def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | None) -> int:
@@ -215,7 +215,7 @@ def _write_vocabulary(vocab: Vocabulary, folder: Path, num_words: int) -> None:
 def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]]) -> dict[str, Any]:
     """Returns a copy of a config with only the fields that load the model and evaluate it."""
     short = {key: copy.deepcopy(value) for key, value in config.items() if key not in _TRAINING}
-    names = {known for known, _ in bilms.values()}
+    names = {name for name, _ in bilms.values()}
     for parent in parents_of_bilms(short.get("model")):
         if isinstance(parent["bilm"], dict):
             parent["bilm"].pop("store", None)

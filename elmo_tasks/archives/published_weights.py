@@ -43,8 +43,8 @@ def read_published(path: str | os.PathLike, model: torch.nn.Module) -> StateDict
     state: StateDict = {}
     try:
         bilms = {
-            name: (str(each["name"]), str(each["fingerprint"]))
-            for name, each in about["bilms"].items()
+            name: (str(fields["name"]), str(fields["fingerprint"]))
+            for name, fields in about["bilms"].items()
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
@@ -72,17 +72,16 @@ def _read_bilm(
     bilm = dict(model.named_modules()).get(name)
     if not isinstance(bilm, BiLm):
         raise ConfigurationError(f"{path} has the biLM {name!r:.80}, which its config lacks")
-    weights, found = locate_bilm(known_as).weights, "other options"
+    weights, actual = locate_bilm(known_as).weights, "other options"
     with suppress(ConfigurationError):
         bilm.read(weights)
-        found = f"the fingerprint {bilm.weights_hash().hex():.16}"
+        actual = f"the fingerprint {bilm.weights_hash().hex():.16}"
         if bilm.weights_hash().hex() == fingerprint:
             return bilm
     raise ConfigurationError(
         f"{path} was trained with the biLM {known_as} of fingerprint {fingerprint:.16}, but "
-        f"{known_as} now has {found}; use the biLM that it was trained with, or a model trained "
-        "with this "
-        f"biLM (elmo-tasks check {known_as} says whether it is whole)"
+        f"{known_as} now has {actual}; use the biLM that it was trained with, or a model trained "
+        f"with this biLM (elmo-tasks check {known_as} says whether it is whole)"
     )
 
 

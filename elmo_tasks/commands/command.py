@@ -94,7 +94,7 @@ def check_read(*paths: str | os.PathLike) -> None:
     packages for seconds. Patterns, lists of files, files in archives, addresses and `-` are not
     checked.
     """
-    for path in (os.fspath(each) for each in paths):
+    for path in (os.fspath(path) for path in paths):
         if (
             path != "-"
             and not _SEVERAL.search(path)
@@ -180,5 +180,5 @@ def _of_allennlp(name: str) -> tuple[type, ...]:
     Returns a class of `allennlp.common` in a tuple. The tuple is empty if AllenNLP is not imported.
     """
     module, _, kind = name.partition(".")
-    loaded = sys.modules.get(f"allennlp.common.{module}")
-    return () if loaded is None else (getattr(loaded, kind),)
+    module_loaded = sys.modules.get(f"allennlp.common.{module}")
+    return () if module_loaded is None else (getattr(module_loaded, kind),)

@@ -152,14 +152,14 @@ def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:
 def _encoder(args: argparse.Namespace) -> "ElmoEncoder":
     from elmo_tasks.elmo.encoder import ElmoEncoder
 
-    opened = open_from_args(args)
-    mix = opened.mix(args.place) if args.embedding == "mix" else None
+    model = open_from_args(args)
+    mix = model.mix(args.place) if args.embedding == "mix" else None
     if args.embedding == "mix" and mix is None:
         raise ConfigurationError(
-            f"{opened.name} has no trained mix: give --bilm a model that has one, or --average, "
+            f"{model.name} has no trained mix: give --bilm a model that has one, or --average, "
             "which writes the mean of the layers"
         )
-    return ElmoEncoder(opened.bilm, mix)
+    return ElmoEncoder(model.bilm, mix)
 
 
 def _engine(args: argparse.Namespace) -> "Engine":

@@ -57,13 +57,13 @@ def run(args: argparse.Namespace) -> None:
         from elmo_tasks.predictors.answer_tables import check_rows_form, write_rows
 
     check_rows_form(args.output)
-    given = [args.model] if args.against is None else [args.model, args.against]
-    (name, *other), paths = zip(*name_archives(given).items())
+    models = [args.model] if args.against is None else [args.model, args.against]
+    (name, *other_name), paths = zip(*name_archives(models).items())
     check_written(args, args.data, *paths)
-    compared, *others = [read_cases(open_archive(path), args.data) for path in paths]
-    other_cases = [each.cases for each in others]
+    compared, *other_models = [read_cases(open_archive(path), args.data) for path in paths]
+    other_cases = [model.cases for model in other_models]
     with working("comparing the answers"):
-        report = error_report(name, args.data, compared, args.top, *other, *other_cases)
+        report = error_report(name, args.data, compared, args.top, *other_name, *other_cases)
     if args.output is not None:
         write_rows(args.output, mistakes_of(compared.cases), MISTAKES)
     deliver(args, markdown(report), report)

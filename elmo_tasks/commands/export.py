@@ -70,12 +70,12 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigurationError("--place chooses a mix: give --onnx as well")
     if args.onnx:
         with working(f"opening {args.archive_file}"):
-            opened = open_elmo(args.archive_file)
-            bilm, mix = opened.bilm, opened.mix(args.place)
+            model = open_elmo(args.archive_file)
+            bilm, mix = model.bilm, model.mix(args.place)
         with working(f"writing {files[0]}"):
             write_onnx(files[0], bilm, mix or ElmoMix(bilm.num_layers))
         print(
-            f"Wrote {files[0]}: the biLM of {opened.name}, {num_parameters(bilm.options):,} "
+            f"Wrote {files[0]}: the biLM of {model.name}, {num_parameters(bilm.options):,} "
             f"parameters; elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
         )
         return

@@ -70,11 +70,11 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.analysis.neighbors.neighbors import neighbors, text_of
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
-    opened = open_from_args(args)
+    model = open_from_args(args)
     with working("comparing the occurrences"):
         report = neighbors(
-            SentenceLayers(opened.bilm),
-            opened.name,
+            SentenceLayers(model.bilm),
+            model.name,
             args.word,
             args.corpus,
             sentence=args.sentence,

@@ -73,33 +73,33 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.common.files import write_whole
     from elmo_tasks.common.outputs import check_outputs
 
-    config, found = args.file, None
+    config, data = args.file, None
     if inputs(args):
         with working(f"reading {args.file}"):
             import elmo_tasks.plugin  # noqa: F401  registers every name
             from elmo_tasks.commands.own_data.inspect_data import inspect_data
 
-            config, found = inspect_data(args)
+            config, data = inspect_data(args)
     else:
         check_outputs([config], force=args.force)
-    if found is None:
+    if data is None:
         write_whole(config, first_config(args.task, config))
     else:
-        found.write()
-        print(*map(printable, found.lines), sep="\n")
-        write_whole(config, first_config(args.task, config, found.fields, found.lines))
+        data.write()
+        print(*map(printable, data.lines), sep="\n")
+        write_whole(config, first_config(args.task, config, data.fields, data.lines))
     print(f"Wrote {config}. Train it with: {_command(config)}")
-    for note in [] if found is None else found.notes:
+    for note in [] if data is None else data.notes:
         print(printable(note))
 
 
 def first_config(
-    task: str, file: Path, values: Mapping[str, Any] = {}, found: Sequence[str] = ()
+    task: str, file: Path, values: Mapping[str, Any] = {}, data_lines: Sequence[str] = ()
 ) -> str:
     """
-    Returns the text of a config for a task, to be saved as `file`: the lines `found` about the
-    data, and the fields that people change, with `values`. Fields without a value have the defaults
-    of the task's library, and are commented out.
+    Returns the text of a config for a task, to be saved as `file`: comments with `data_lines`
+    (what is said of the data), and the fields that people change, with `values`. Fields without a
+    value have the defaults of the task's library, and are commented out.
     """
     library = "language_model" if task == "bilm" else task
     values = {"elmo_at": ["input", "output"], **values}
@@ -110,10 +110,10 @@ def first_config(
             continue
         is_set = name in values or name in _SET
         line = f"{name}: {_jsonnet_of(values.get(name, default))},"
-        comments = textwrap.wrap(comment, 94, break_on_hyphens=False)
-        blocks.append("\n".join([*(f"  // {each}" for each in comments), _field(line, is_set)]))
+        comments = (f"  // {row}" for row in textwrap.wrap(comment, 94, break_on_hyphens=False))
+        blocks.append("\n".join([*comments, _field(line, is_set)]))
     head = [
-        *found,
+        *data_lines,
         "Train this with",
         f"    {_command(file)}",
         "The lines that are commented out show the defaults. Further fields are in",

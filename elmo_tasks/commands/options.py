@@ -93,14 +93,18 @@ _OTHER_NAMES = {"--force": "-f", "--output": "--output-file", "--overrides": "-o
 def add_shared(parser: Any, *names: str, **changes: Any) -> None:
     """Adds options that several commands have. `changes` are other arguments of `add_argument`."""
     for name in names:
-        others = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else []
-        parser.add_argument(name, *others, **{**_SHARED[name], **changes})
+        short_names = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else []
+        parser.add_argument(name, *short_names, **{**_SHARED[name], **changes})
 
 
 def add_count(parser: Any, names: str, default: int | None, text: str, metavar: str = "N") -> None:
     """Adds an option, by its names, for a number of at least 1. Its help ends with the default."""
-    shown = "" if default is None else f" (default: {default})"
-    settings: dict[str, Any] = {"default": default, "metavar": metavar, "help": f"{text}{shown}"}
+    default_text = "" if default is None else f" (default: {default})"
+    settings: dict[str, Any] = {
+        "default": default,
+        "metavar": metavar,
+        "help": f"{text}{default_text}",
+    }
     parser.add_argument(*names.split(), type=COUNT, **settings)
 
 
@@ -174,8 +178,8 @@ def packaged(name: str | os.PathLike) -> str:
     """Returns the folder of a biLM or model of this package, or another name as it is."""
     if os.path.exists(name):
         return os.fspath(name)
-    known = {**pretrained_files("*/weights.hdf5"), **pretrained_files("models/*/config.json")}
-    return os.path.dirname(known[str(name)]) if name in known else os.fspath(name)
+    pretrained = {**pretrained_files("*/weights.hdf5"), **pretrained_files("models/*/config.json")}
+    return os.path.dirname(pretrained[str(name)]) if name in pretrained else os.fspath(name)
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:
@@ -198,8 +202,8 @@ def texts_from_args(args: argparse.Namespace) -> "Iterator[Corpus]":
     from elmo_tasks.common.text_files import spooled
     from elmo_tasks.embed.corpus import Corpus
 
-    with spooled() if args.input_file == ["-"] else nullcontext() as copied:
-        files = args.input_file if copied is None else [copied]
+    with spooled() if args.input_file == ["-"] else nullcontext() as copy:
+        files = args.input_file if copy is None else [copy]
         yield Corpus(files, args.column, splitter_of(args))
 
 

@@ -53,5 +53,5 @@ def run(args: argparse.Namespace) -> None:
     print(f"Words: {published.num_words:,}.")
     for name, (known_as, fingerprint) in published.bilms.items():
         print(f"Left out: {name}, the biLM {known_as}, fingerprint {fingerprint}.")
-    for name in published.kept:
+    for name in published.written_bilms:
         print(f"Written: {name}, a biLM without a name (see --bilm).")

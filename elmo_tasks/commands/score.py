@@ -37,10 +37,10 @@ from elmo_tasks.common.errors import ConfigurationError, require_package
 from elmo_tasks.common.progress import working
 
 if TYPE_CHECKING:
-    from elmo_tasks.embed.corpus import Corpus, Place
+    from elmo_tasks.embed.corpus import Corpus, Origin
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import Cut, ScoreSettings
-    from elmo_tasks.language_model.scoring.scorer import Engine
+    from elmo_tasks.language_model.scoring.scorer import ScoreEngine
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
 
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 
     device = device_of(args)
-    cut = _cut(args)
+    sentence_cut = _cut(args)
     if args.processes > 1:
         if device.type != "cpu":
             raise ConfigurationError("a GPU is for one process: leave out --processes")
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> None:
     with texts_from_args(args) as corpus:
         with working(f"opening {args.bilm}"):
             model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
-        settings = ScoreSettings(args.context, cut, args.sums)
+        settings = ScoreSettings(args.context, sentence_cut, args.sums)
         with nullcontext() if args.output is None else atomic_write(args.output) as aside:
             total = _score(corpus, model, settings, args.processes, aside, args.split)
     name = "-" if args.input_file == ["-"] else corpus
@@ -141,16 +141,16 @@ def _score(
     from elmo_tasks.language_model.scoring.scores import Perplexity
 
     total = Perplexity()
-    engine: Engine = partial(in_processes, num_processes) if num_processes > 1 else map
-    places: deque[Place] = deque()
+    engine: ScoreEngine = partial(in_processes, num_processes) if num_processes > 1 else map
+    origins: deque[Origin] = deque()
 
     def documents() -> Iterator[list[str]]:
         for tokens in corpus.documents():
-            places.append(corpus.place)
+            origins.append(corpus.origin)
             yield tokens
 
     # A sentence is scored some time after it was read.
-    placed = zip(scores_of(model, documents(), settings, engine), _drained(places))
+    placed = zip(scores_of(model, documents(), settings, engine), _drained(origins))
     has_files = settings.sums and len(corpus.files) > 1
     with (
         nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
@@ -159,16 +159,16 @@ def _score(
     ):
         file.write("file\t" * has_files + settings.header())
         # With --split, only the ends of documents have no tokens.
-        sentences = (each for each in placed if each[0].tokens or not is_split)
-        for index, (score, place) in enumerate(sentences):
-            name = f"{place.file}\t" * has_files
-            file.write(name + settings.lines(index, score, place.line, place.row))
+        sentences = (pair for pair in placed if pair[0].tokens or not is_split)
+        for index, (score, origin) in enumerate(sentences):
+            name = f"{origin.file}\t" * has_files
+            file.write(name + settings.lines(index, score, origin.line, origin.row))
             total.add(score)
             progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
             progress.update(len(score.tokens))
     return total
 
 
-def _drained(places: "deque[Place]") -> Iterator["Place"]:
+def _drained(origins: "deque[Origin]") -> Iterator["Origin"]:
     while True:
-        yield places.popleft()
+        yield origins.popleft()

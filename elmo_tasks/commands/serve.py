@@ -61,16 +61,14 @@ def run(args: argparse.Namespace) -> None:
     blank_pipeline(args.language)
     limits = Limits()
     with listen(args.host, args.port) as listening:
-        named = name_archives(args.models or TRAINED)
-        models = [ServedModel(name, open_archive(path)) for name, path in named.items()]
-        opened = open_from_args(args)
-        layers = SentenceLayers(opened.bilm)
+        archives = name_archives(args.models or TRAINED)
+        models = [ServedModel(name, open_archive(path)) for name, path in archives.items()]
+        model = open_from_args(args)
+        layers = SentenceLayers(model.bilm)
         language_model = None
-        if not args.weights and has_softmax(opened.name):
-            language_model = LanguageModel.from_pretrained(opened.name)
-        app = make_app(
-            models, layers, opened.name, args.host, limits, language_model, args.language
-        )
+        if not args.weights and has_softmax(model.name):
+            language_model = LanguageModel.from_pretrained(model.name)
+        app = make_app(models, layers, model.name, args.host, limits, language_model, args.language)
         if not is_loopback(listening):
             print(
                 "WARNING: every machine that reaches this one can use the server; it asks for "

@@ -15,7 +15,7 @@ Split = Callable[[str], Iterable[str]]
 _COLUMNS = ("sentence", "text")
 
 
-class Place(NamedTuple):
+class Origin(NamedTuple):
     """
     # Parameters
 
@@ -55,10 +55,10 @@ class Corpus:
         self.files = list(chain.from_iterable(map(corpus_files, patterns)))
         self.share_read = 0.0
         # Where the sentence that was read last stands.
-        self.place = Place("", 0, 0)
+        self.origin = Origin("", 0, 0)
         self._column = column
         self._split = split
-        self._said: set[str] = set()
+        self._warned_paths: set[str] = set()
 
     def __str__(self) -> str:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
@@ -99,7 +99,7 @@ class Corpus:
         for file, size in zip(self.files, sizes):
             with opened(file) as raw:
                 is_row = kind_of(file) != "text"
-                for line in boundaries_said(self._lines(file, raw), file, self._said):
+                for line in boundaries_said(self._lines(file, raw), file, self._warned_paths):
                     self.share_read = (before + min(size, raw.tell())) / total
                     for sentence in [line] if self._split is None else self._split(line):
                         is_empty = False
@@ -123,19 +123,19 @@ class Corpus:
                 f"{file} is neither a table (.csv, .tsv, .parquet or .xlsx) nor JSON lines, so it "
                 f"has no column {self._column}"
             )
-        known = _COLUMNS if self._column is None else (self._column,)
-        for row, record in enumerate(records_in(raw, file, kind, only=known)):
-            self.place = Place(file, record.line, row)
+        columns = _COLUMNS if self._column is None else (self._column,)
+        for row, record in enumerate(records_in(raw, file, kind, only=columns)):
+            self.origin = Origin(file, record.line, row)
             if kind == "text":
                 yield record.values["text"].strip()
                 continue
-            if kind in ROWS and record.values.keys().isdisjoint(known):
+            if kind in ROWS and record.values.keys().isdisjoint(columns):
                 raise ConfigurationError(
-                    f"{file}: there is no column {' or '.join(known)}; choose one of "
+                    f"{file}: there is no column {' or '.join(columns)}; choose one of "
                     f"{listed(record.values)}"
                 )
             with at_line(file, record.line):
-                text = _text(record.values, known)
+                text = _text(record.values, columns)
             yield text
 
 
@@ -144,10 +144,10 @@ def _size(file: str) -> int:
         return raw.seek(0, os.SEEK_END)
 
 
-def _text(values: dict[str, Any], known: Sequence[str]) -> str:
-    name = next((name for name in known if name in values), None)
+def _text(values: dict[str, Any], columns: Sequence[str]) -> str:
+    name = next((name for name in columns if name in values), None)
     if name is None:
-        raise ValueError(f"the JSON object has no field {' or '.join(known)}")
+        raise ValueError(f"the JSON object has no field {' or '.join(columns)}")
     value = values[name]
     words = tokens_of(value, name=f"the {name}")
     # A line is cut at white space of any kind.

@@ -85,12 +85,12 @@ def _join(
     parts: list[Path], path: Path, num_sentences: int, sentence_to_index: dict[str, str]
 ) -> None:
     """Joins the parts into one file, which appears when it is whole."""
-    needed = sum(part.stat().st_size for part in parts) + _DATASET_BYTES * num_sentences
+    num_bytes = sum(part.stat().st_size for part in parts) + _DATASET_BYTES * num_sentences
     free = shutil.disk_usage(parts[0].parent).free
-    if free < needed:
+    if free < num_bytes:
         # HDF5 itself would end the process.
         raise ConfigurationError(
-            f"{path} needs {needed / 1e9:.1f} GB, but only {free / 1e9:.1f} GB of the disk are "
+            f"{path} needs {num_bytes / 1e9:.1f} GB, but only {free / 1e9:.1f} GB of the disk are "
             "free; make room and run the same command again: it goes on from here"
         )
     whole = parts[0].with_name(".whole.hdf5")
@@ -102,13 +102,13 @@ def _join(
                     f"{part} was damaged after it was written: run the same command again, which "
                     "computes it anew"
                 )
-            with h5py.File(part, "r") as read:
-                for name in sorted(read, key=int):
-                    h5py.h5o.copy(read.id, name.encode(), file.id, name.encode())
+            with h5py.File(part, "r") as source:
+                for name in sorted(source, key=int):
+                    h5py.h5o.copy(source.id, name.encode(), file.id, name.encode())
         dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
         dataset[0] = json.dumps(sentence_to_index)
-    with open(whole, "r+b") as written:
-        os.fsync(written.fileno())
+    with open(whole, "r+b") as target:
+        os.fsync(target.fileno())
     whole.replace(path)
 
 
@@ -141,14 +141,14 @@ def embed_words(
     dim = encoder.get_output_dim() if embedding == "mix" else encoder.bilm.get_output_dim()
     sums = torch.zeros(len(words), dim, dtype=torch.float64)
     numbers = torch.zeros(len(words), 1, dtype=torch.float64)
-    sentences, read = tee(map(str.split, lines))
+    sentences, tokens = tee(map(str.split, lines))
     with tqdm(unit=" tokens", desc="embedding", total=counts.total()) as progress:
-        for sentence, layers in zip(sentences, encoder.layers.of_tokens(read, progress)):
+        for sentence, layers in zip(sentences, encoder.layers.of_tokens(tokens, progress)):
             of_tokens = vectors(layers, embedding, encoder.mix)
             indices = [index for index, word in enumerate(sentence) if word in rows]
-            found = torch.tensor([rows[sentence[index]] for index in indices], dtype=torch.long)
-            sums.index_add_(0, found, of_tokens[indices].double())
-            numbers.index_add_(0, found, torch.ones(len(found), 1, dtype=torch.float64))
+            word_rows = torch.tensor([rows[sentence[index]] for index in indices], dtype=torch.long)
+            sums.index_add_(0, word_rows, of_tokens[indices].double())
+            numbers.index_add_(0, word_rows, torch.ones(len(word_rows), 1, dtype=torch.float64))
     means = (sums / numbers).float().numpy()
     with atomic_write(output_file) as aside, open(aside, "w", encoding="utf-8") as file:
         file.write("{} {}\n".format(*means.shape))

@@ -63,10 +63,10 @@ class Parts:
         if differ or begun is None:
             self._write_json(ABOUT, about)
         # The files of each part. Two processes may have written the same part.
-        self._found: dict[int, list[str]] = {}
+        self._names_of: dict[int, list[str]] = {}
         for name in sorted(self._names()):
             if part := _PART.fullmatch(name):
-                self._found.setdefault(int(part[1]), []).append(name)
+                self._names_of.setdefault(int(part[1]), []).append(name)
             elif _UNFINISHED.fullmatch(name):
                 self._remove(name)
 
@@ -75,16 +75,16 @@ class Parts:
         Returns whether a part has its file. `name` is the name of the file without its checksum. A
         file whose content has another checksum is damaged, and is removed.
         """
-        for found in list(self._found.get(index, ())):
-            if _without_checksum(found) != name:
-                self._refuse_or_remove(f"text: {found} has other sentences", [found])
+        for file in list(self._names_of.get(index, ())):
+            if _without_checksum(file) != name:
+                self._refuse_or_remove(f"text: {file} has other sentences", [file])
             else:
-                with part_file(self.folder, found) as path:
+                with part_file(self.folder, file) as path:
                     if is_whole(path):
                         return True
-                logger.warning("%s/%s is damaged, and is computed again", self.folder, found)
-                self._remove(found)
-            self._found[index].remove(found)
+                logger.warning("%s/%s is damaged, and is computed again", self.folder, file)
+                self._remove(file)
+            self._names_of[index].remove(file)
         return False
 
     @contextmanager
@@ -103,9 +103,9 @@ class Parts:
             yield aside
             system.makedirs(folder, exist_ok=True)
             # Some file systems show a file before it is whole, so it is sent under another name.
-            sent = f"{folder}/.{name}.{os.path.basename(local)}"
-            system.put_file(str(aside), sent)
-            system.mv(sent, f"{folder}/{_final_name(name, aside)}")
+            copy = f"{folder}/.{name}.{os.path.basename(local)}"
+            system.put_file(str(aside), copy)
+            system.mv(copy, f"{folder}/{_final_name(name, aside)}")
 
     def finish(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """
@@ -120,9 +120,9 @@ class Parts:
                 elif files.setdefault(_without_checksum(name), name) != name:
                     # Two processes have computed this part, with other rounding.
                     self._remove(name)
-        if lost := [part["file"] for part in manifest["parts"] if part["file"] not in files]:
+        if files_lost := [part["file"] for part in manifest["parts"] if part["file"] not in files]:
             raise ConfigurationError(
-                f"{self.folder}/{lost[0]} is not there any more: run the same command again"
+                f"{self.folder}/{files_lost[0]} is not there any more: run the same command again"
             )
         parts = [{**part, "file": files[part["file"]]} for part in manifest["parts"]]
         manifest = {"complete": True, **self._about, **manifest, "parts": parts}

@@ -48,10 +48,10 @@ def on_ray(
     if first is None:
         # Nothing is missing. Starting Ray would take seconds.
         return
-    shared = SharedLayers.of(work.sentence_layers)
-    with joined(address, num_processes, shared.num_bytes) as cluster:
+    layers = SharedLayers.of(work.sentence_layers)
+    with joined(address, num_processes, layers.num_bytes) as cluster:
         number = cluster.num_processes(num_processes)
-        remote = ray.put((shared, work.write_file, work.parts, work.embedding, work.mix))
+        remote = ray.put((layers, work.write_file, work.parts, work.embedding, work.mix))
         actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **cluster.share)(_Worker)
         pool = ActorPool([actor.remote() for _ in range(number)])
         try:
@@ -81,8 +81,8 @@ class _Worker:
 
     def embed(self, remote: list[Any], part: Part) -> int:
         if self._work is None:
-            shared, *others = ray.get(remote[0])
-            self._work = EmbedPart(shared.open(), *others)
+            layers, *arguments = ray.get(remote[0])
+            self._work = EmbedPart(layers.open(), *arguments)
         return self._work(part)
 
 

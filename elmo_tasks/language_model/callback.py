@@ -54,14 +54,14 @@ class PretrainingCallback(TrainerCallback):
             if self._seed is not None:
                 trainer.data_loader.seed = self._seed
             self._seed = trainer.data_loader.seed
-            done = trainer._start_after_batches_in_epoch_completed
+            num_updates = trainer._start_after_batches_in_epoch_completed
             trainer.data_loader.skip(
                 trainer._start_after_epochs_completed,
-                done * trainer._num_gradient_accumulation_steps,
+                num_updates * trainer._num_gradient_accumulation_steps,
             )
             # Schedulers go on from this number of batches. The finished batches of the unfinished
             # epoch are subtracted, because the trainer counts them again.
-            trainer._total_batches_completed = self._total_batches - done
+            trainer._total_batches_completed = self._total_batches - num_updates
             if is_primary:
                 say_what_is_read_twice(trainer.data_loader, trainer._validation_data_loader)
         _check_length(trainer)
@@ -125,8 +125,8 @@ class SoftmaxStart(TrainerCallback):
         if trainer._start_after_epochs_completed or trainer._start_after_batches_in_epoch_completed:
             return
         model = trainer.model
-        packed = read_softmax(locate_bilm(self.bilm).options.parent, model.bilm)
-        num_known = begin_as(model.softmax, packed, model.vocab)
+        bilm_softmax = read_softmax(locate_bilm(self.bilm).options.parent, model.bilm)
+        num_known = begin_as(model.softmax, bilm_softmax, model.vocab)
         logger.info(
             "%d of the %d words of the softmax begin as in the softmax of %s.",
             num_known,
@@ -135,19 +135,22 @@ class SoftmaxStart(TrainerCallback):
         )
 
 
-def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int:
+def begin_as(softmax: SampledSoftmax, bilm_softmax: Softmax, vocab: Vocabulary) -> int:
     """
-    Gives each word of `softmax` its weight and bias in `packed`. Words that `packed` does not have
-    share the probability of its unknown class equally. Returns the number of words that `packed`
-    has.
+    Gives each word of `softmax` its weight and bias in `bilm_softmax`. Words that `bilm_softmax`
+    does not have share the probability of its unknown class equally. Returns the number of words
+    that `bilm_softmax` has.
     """
     # AllenNLP's padding is not a class.
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()
-    classes = torch.tensor(packed.classes(words), device=packed.bias.device)
-    weight, bias = scaled(packed.weight, packed.scale).clone(), packed.bias.clone()
-    if packed.left_out is not None:
-        biases = torch.stack([bias[UNKNOWN_CLASS], packed.left_out.bias])
-        rows = torch.stack([weight[UNKNOWN_CLASS], packed.left_out.mean])
+    classes = torch.tensor(bilm_softmax.classes(words), device=bilm_softmax.bias.device)
+    weight, bias = (
+        scaled(bilm_softmax.weight, bilm_softmax.scale).clone(),
+        bilm_softmax.bias.clone(),
+    )
+    if bilm_softmax.left_out is not None:
+        biases = torch.stack([bias[UNKNOWN_CLASS], bilm_softmax.left_out.bias])
+        rows = torch.stack([weight[UNKNOWN_CLASS], bilm_softmax.left_out.mean])
         weight[UNKNOWN_CLASS], bias[UNKNOWN_CLASS] = (
             biases.softmax(dim=0) @ rows,
             biases.logsumexp(dim=0),

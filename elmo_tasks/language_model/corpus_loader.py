@@ -49,7 +49,7 @@ class CorpusLoader(DataLoader):
         self.shuffle = shuffle
         self.seed = torch.initial_seed()
         self._epoch = 0
-        self._done = (0, 0)
+        self._progress = (0, 0)
         self._device = torch.device("cpu")
 
     def skip(self, epochs: int, batches: int) -> None:
@@ -57,7 +57,7 @@ class CorpusLoader(DataLoader):
         Sets what a recovered training run has finished. The first `epochs` epochs then yield
         nothing, and the first `batches` batches of the next epoch are empty.
         """
-        self._done = (epochs, batches)
+        self._progress = (epochs, batches)
 
     def index_with(self, vocab: Vocabulary) -> None:
         self._vocab = vocab
@@ -72,7 +72,7 @@ class CorpusLoader(DataLoader):
 
     def __iter__(self) -> Iterator[TensorDict]:
         epoch, self._epoch = self._epoch, self._epoch + 1
-        done_epochs, done_batches = self._done
+        done_epochs, done_batches = self._progress
         if epoch < done_epochs:
             return
         if epoch > done_epochs:
@@ -80,8 +80,8 @@ class CorpusLoader(DataLoader):
         order = random.Random(f"{self.seed}:{epoch}")
         num_batches = 0
         for num_batches, group in enumerate(self._groups(order), start=1):
-            done = num_batches <= done_batches
-            yield {} if done else move_to_device(self._tensors(group), self._device)
+            is_over = num_batches <= done_batches
+            yield {} if is_over else move_to_device(self._tensors(group), self._device)
         if num_batches == 0:
             raise ValueError(
                 f"{self.data_path} has too little text for one batch: expected a sentence on each "
@@ -157,10 +157,10 @@ class SentenceTensors:
 
     def windows(self, windows: list[Window]) -> TextFieldTensors:
         """Returns char ids of the tokens to read, and as `targets` the word ids to predict."""
-        read = [[word for word, _ in window] for window in windows]
+        words = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]
         return {
-            "elmo": {"elmo_tokens": batch_char_ids(read, num_characters(read))},
+            "elmo": {"elmo_tokens": batch_char_ids(words, num_characters(words))},
             "targets": {"tokens": self._ids(predicted)},
         }
 

@@ -60,9 +60,9 @@ class CountedVocabulary(Vocabulary):
         directory: str = None,
     ) -> "CountedVocabulary":
         """Makes the vocabulary of a text; a recovered training run gets the one that it saved."""
-        saved = Path(serialization_dir or ".", "vocabulary")
-        if serialization_dir and counts_path(saved).exists():
-            return cls.from_files(saved)
+        folder = Path(serialization_dir or ".", "vocabulary")
+        if serialization_dir and counts_path(folder).exists():
+            return cls.from_files(folder)
         if directory is None:
             return cls.from_instances(instances, min_count=min_count, max_vocab_size=max_vocab_size)
         vocab = cls.from_files(directory)

@@ -19,10 +19,10 @@ def say_what_is_read_twice(training: CorpusLoader, validation: Any) -> None:
         return
     training_files = training.reader.files(training.data_path)
     twice = [
-        f"{file} is {other}" if file != other else file
+        f"{file} is {training_file}" if file != training_file else file
         for file in validation.reader.files(validation.data_path)
-        for other in [next((each for each in training_files if _is_same(file, each)), None)]
-        if other is not None
+        for training_file in [next((path for path in training_files if _is_same(file, path)), None)]
+        if training_file is not None
     ]
     if twice:
         logger.warning(
@@ -32,14 +32,17 @@ def say_what_is_read_twice(training: CorpusLoader, validation: Any) -> None:
         )
 
 
-def _is_same(file: str, other: str) -> bool:
+def _is_same(file: str, other_file: str) -> bool:
     """Returns whether two paths name one file, or files of the same lines, perhaps compressed."""
-    if not (os.path.isfile(file) and os.path.isfile(other)):
+    if not (os.path.isfile(file) and os.path.isfile(other_file)):
         # Addresses that are streamed.
-        return file == other
-    if os.path.samefile(file, other):
+        return file == other_file
+    if os.path.samefile(file, other_file):
         return True
     with suppress(ValueError):
         # The loaders of the training run say which line cannot be read.
-        return all(one == two for one, two in zip_longest(read_lines(file), read_lines(other)))
+        return all(
+            line == other_line
+            for line, other_line in zip_longest(read_lines(file), read_lines(other_file))
+        )
     return False

@@ -62,8 +62,8 @@ def predict(
         with bilm.two_at_once(len(char_ids)) as at_once:
             tokens = bilm.token_vectors(char_ids, at_once)
             if backward_char_ids is not None:
-                others = bilm.token_vectors(bilm.fitted(backward_char_ids), at_once)
-                inputs = [tokens.at(forward), others.at(forward)]
+                backward_tokens = bilm.token_vectors(bilm.fitted(backward_char_ids), at_once)
+                inputs = [tokens.at(forward), backward_tokens.at(forward)]
                 targets = [forward, forward]
             else:
                 inputs = [tokens.at(forward), tokens.at(backward + 1)]

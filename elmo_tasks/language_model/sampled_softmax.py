@@ -68,11 +68,11 @@ class SampledSoftmax(torch.nn.Module):
         self, h: torch.Tensor, targets: torch.Tensor, samples: torch.Tensor, num_draws: int
     ) -> torch.Tensor:
         samples = samples.to(h.device)
-        chosen = torch.cat([samples, targets])
+        classes = torch.cat([samples, targets])
         # Sparse gradients hold only the rows used.
-        weight = embedding(chosen, self.weight, sparse=True)
-        bias = embedding(chosen, self.bias, sparse=True).squeeze(1)
-        bias = bias - self._expected_count(chosen, num_draws).log()
+        weight = embedding(classes, self.weight, sparse=True)
+        bias = embedding(classes, self.bias, sparse=True).squeeze(1)
+        bias = bias - self._expected_count(classes, num_draws).log()
         num_samples = len(samples)
         # Shape: (tokens,)
         target = (h * weight[num_samples:]).sum(dim=1).float() + bias[num_samples:]
@@ -86,25 +86,25 @@ class SampledSoftmax(torch.nn.Module):
     def _draw_for_all(self, num_samples: int) -> tuple[torch.Tensor, int]:
         if rank().num_processes == 1:
             return self._draw(num_samples)
-        drawn = torch.zeros(num_samples + 1, dtype=torch.long)
+        sample = torch.zeros(num_samples + 1, dtype=torch.long)
         if rank().process == 0:
-            drawn[:-1], drawn[-1] = self._draw(num_samples)
-        drawn = drawn.to(self.weight.device)
-        broadcast([drawn])
-        return drawn[:-1], int(drawn[-1])
+            sample[:-1], sample[-1] = self._draw(num_samples)
+        sample = sample.to(self.weight.device)
+        broadcast([sample])
+        return sample[:-1], int(sample[-1])
 
     def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
         """Returns `num_samples` distinct classes and the number of draws that this took."""
-        drawn = torch.empty(0, dtype=torch.long)
+        draws = torch.empty(0, dtype=torch.long)
         while True:
             uniform = torch.rand(4 * num_samples, dtype=torch.float64)
             more = torch.exp(uniform * math.log(self.num_classes + 1)).long() - 1
-            drawn = torch.cat([drawn, more.clamp_(max=self.num_classes - 1)])
+            draws = torch.cat([draws, more.clamp_(max=self.num_classes - 1)])
             # The classes are taken in the order of their first draws.
-            classes, inverse = torch.unique(drawn, return_inverse=True)
+            classes, inverse = torch.unique(draws, return_inverse=True)
             if len(classes) >= num_samples:
-                first = torch.full((len(classes),), len(drawn)).scatter_reduce(
-                    0, inverse, torch.arange(len(drawn)), "amin"
+                first = torch.full((len(classes),), len(draws)).scatter_reduce(
+                    0, inverse, torch.arange(len(draws)), "amin"
                 )
                 first, order = first.sort()
                 return classes[order[:num_samples]], int(first[num_samples - 1]) + 1
@@ -130,7 +130,7 @@ class SampledLoss(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, h, weight, bias, target, drawn):
+    def forward(ctx, h, weight, bias, target, sample):
         dtype = product_dtype(h)
         ctx.dtypes = h.dtype, weight.dtype
         h, weight = h.to(dtype), weight.to(dtype)
@@ -140,7 +140,7 @@ class SampledLoss(torch.autograd.Function):
         # Shape: (rows, samples)
         logits = product(h, weight)
         logits[num_tokens:] = 0
-        grad_target, scales, losses = _softmax(logits[:num_tokens], bias, target, drawn)
+        grad_target, scales, losses = _softmax(logits[:num_tokens], bias, target, sample)
         ctx.save_for_backward(h, weight, logits, grad_target, scales)
         return losses
 
@@ -164,7 +164,7 @@ class SampledLoss(torch.autograd.Function):
 
 
 def _softmax(
-    logits: torch.Tensor, bias: torch.Tensor, target: torch.Tensor, drawn: torch.Tensor
+    logits: torch.Tensor, bias: torch.Tensor, target: torch.Tensor, sample: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """
     Overwrites the logits with their exponentials, after subtracting the largest logit of each row.
@@ -175,14 +175,14 @@ def _softmax(
     compiled = kernels(logits.device.type, logits.dtype)
     if compiled is not None and target.dtype == torch.float32:
         losses, scales = torch.empty_like(target), torch.empty_like(target)
-        columns = drawn.contiguous()
+        columns = sample.contiguous()
         compiled.softmax(*logits.shape, logits, bias, columns, target, losses, scales)
         return target, scales, losses
-    rows = (drawn >= 0).nonzero().squeeze(1)
+    rows = (sample >= 0).nonzero().squeeze(1)
     wide = logits.to(target.dtype).add_(bias)
-    wide[rows, drawn[rows]] = -torch.inf
+    wide[rows, sample[rows]] = -torch.inf
     largest = torch.maximum(wide.amax(dim=1), target)
     logits.copy_(wide.sub_(largest.unsqueeze(1)).exp_())
-    others, own = wide.sum(dim=1), torch.exp(target - largest)
-    total = others + own
-    return -others / total, 1 / total, torch.log(total) + largest - target
+    other_sum, own = wide.sum(dim=1), torch.exp(target - largest)
+    total = other_sum + own
+    return -other_sum / total, 1 / total, torch.log(total) + largest - target

@@ -84,12 +84,14 @@ class Softmax:
         """
         # The class of unknown words does not count as a word.
         num_classes = len(self.words) if max_words is None else max_words + 1
-        weight, others = self.weight[:num_classes], self.weight[num_classes:]
+        weight, rest_of_weight = self.weight[:num_classes], self.weight[num_classes:]
         # Any scale will do for a row of zeros.
         scale = weight.abs().amax(dim=1).clamp(min=1e-30) / _LARGEST
-        rounded = (weight / scale.unsqueeze(1)).round().to(torch.int8)
-        left_out = LeftOut.of(others, self.bias[num_classes:]) if len(others) else None
-        return Softmax(self.words[:num_classes], rounded, self.bias[:num_classes], scale, left_out)
+        integers = (weight / scale.unsqueeze(1)).round().to(torch.int8)
+        left_out = (
+            LeftOut.of(rest_of_weight, self.bias[num_classes:]) if len(rest_of_weight) else None
+        )
+        return Softmax(self.words[:num_classes], integers, self.bias[:num_classes], scale, left_out)
 
     def classes(self, words: list[str]) -> list[int]:
         return [self._classes.get(word, UNKNOWN_CLASS) for word in words]
@@ -157,12 +159,12 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
             raise ValueError("it is not the softmax of the biLM beside it")
         if about["words"] != hash_bytes(words).hex():
             raise ValueError(f"{WORDS_FILE} is not the list of its words")
-        listed = words.decode().split("\n")[:-1]
+        names = words.decode().split("\n")[:-1]
         dim = bilm.options.projection_dim
         shapes: dict[str, tuple[int, ...]] = {
-            "weight": (len(listed), dim),
-            "bias": (len(listed),),
-            "scale": (len(listed),),
+            "weight": (len(names), dim),
+            "bias": (len(names),),
+            "scale": (len(names),),
             "left_out.bias": (),
             "left_out.mean": (dim,),
             "left_out.covariance": (dim, dim),
@@ -181,4 +183,4 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
     weight, bias, scale, *left_out = (
         tensors[name].to(bilm.like.device) for name in shapes if name in tensors
     )
-    return Softmax(listed, weight, bias, scale, LeftOut(*left_out) if left_out else None)
+    return Softmax(names, weight, bias, scale, LeftOut(*left_out) if left_out else None)

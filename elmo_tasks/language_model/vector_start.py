@@ -112,12 +112,12 @@ class VectorFit(NamedTuple):
         Draws `num_words` words at random, and returns the mean squared error of the first
         dimensions of the CNN's output for them. An output of zeros has an error of 1.
         """
-        drawn = torch.searchsorted(self.cumulative, torch.rand(num_words).double())
-        drawn = drawn.clamp(max=len(self.rows) - 1)
+        indices = torch.searchsorted(self.cumulative, torch.rand(num_words).double())
+        indices = indices.clamp(max=len(self.rows) - 1)
         device = cnn.embedding.device
-        given = cnn(self.char_ids[drawn].to(device))[:, : self.vectors.size(1)]
-        expected = self.vectors[self.rows[drawn]].to(device)
-        return torch.nn.functional.mse_loss(given.float(), expected) / _SCALE**2
+        vectors = cnn(self.char_ids[indices].to(device))[:, : self.vectors.size(1)]
+        expected = self.vectors[self.rows[indices]].to(device)
+        return torch.nn.functional.mse_loss(vectors.float(), expected) / _SCALE**2
 
 
 def fit_characters(cnn: CharCnn, fit: VectorFit, num_batches: int) -> None:
@@ -215,13 +215,13 @@ def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary
     case. Returns the number of these words.
     """
     rows = {word: row for row, word in enumerate(words.words)}
-    known = [
+    pairs = [
         (index - 1, rows.get(word, rows.get(word.lower())))
         for word, index in vocab.get_token_to_index_vocabulary("tokens").items()
         if word in rows or word.lower() in rows
     ]
-    if known:
-        classes, found = torch.tensor(known).T
-        vectors = _SOFTMAX_SCALE * words.vectors[found]
+    if pairs:
+        classes, vector_rows = torch.tensor(pairs).T
+        vectors = _SOFTMAX_SCALE * words.vectors[vector_rows]
         softmax.weight.data[classes, : vectors.size(1)] = vectors.to(softmax.weight)
-    return len(known)
+    return len(pairs)

@@ -123,7 +123,7 @@ def test_a_bilm_without_a_name_is_written(sst: tuple[Path, Path], tmp_path: Path
 
     published = publish(archive, tmp_path)
 
-    assert published.bilms == {} and published.kept == ["text_embedder.bilm"]
+    assert published.bilms == {} and published.written_bilms == ["text_embedder.bilm"]
     found, expected = load_model(tmp_path).state_dict(), load_model(archive).state_dict()
     for name, tensor in found.items():
         assert tensor.equal(halved(expected[name])), name

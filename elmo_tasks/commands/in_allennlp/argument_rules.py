@@ -66,11 +66,11 @@ def check_number(name: str, value: Any, path: str) -> None:
     if rule is None:
         return
     _, least, most = rule
-    for place, number in _numbers(value, path):
+    for number_path, number in _numbers(value, path):
         too_low, too_high = least is not None and number < least, most is not None and number > most
         if too_low or too_high:
             expected = f"{least} or more" if most is None else f"from {least} to {most}"
-            raise ConfigurationError(f"{place} must be {expected}, not {number}")
+            raise ConfigurationError(f"{number_path} must be {expected}, not {number}")
 
 
 def check_indexers(reader: Any, model: Mapping[str, Any]) -> None:
@@ -82,15 +82,15 @@ def check_indexers(reader: Any, model: Mapping[str, Any]) -> None:
     words = embedder.get("words") if isinstance(embedder, dict) else None
     if not (isinstance(reader, dict) and isinstance(embedder, dict) and isinstance(words, dict)):
         return
-    is_ours = all(str(each.get("type")).startswith("elmo_") for each in (reader, model))
+    is_ours = all(str(part.get("type")).startswith("elmo_") for part in (reader, model))
     if not is_ours or "reader" in reader or words.keys() != {"token_embedders"}:
         return
     indexers = reader.get("token_indexers") or {"tokens": "single_id"}
-    needed = [*words["token_embedders"], *[ELMO_INDEXER] * (embedder.get("bilm") is not None)]
-    if indexers.keys() != {*needed}:
+    names = [*words["token_embedders"], *[ELMO_INDEXER] * (embedder.get("bilm") is not None)]
+    if indexers.keys() != {*names}:
         raise ConfigurationError(
             f"dataset_reader.token_indexers has {listed(sorted(indexers))}, but "
-            f"model.text_embedder needs {listed(sorted(needed))}"
+            f"model.text_embedder needs {listed(sorted(names))}"
         )
     if ELMO_INDEXER in indexers and _type(indexers[ELMO_INDEXER]) == "single_id":
         raise ConfigurationError(
@@ -106,5 +106,5 @@ def _numbers(value: Any, path: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, int | float):
         yield path, value
     elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _numbers(each, f"{path}.{index}")
+        for index, item in enumerate(value):
+            yield from _numbers(item, f"{path}.{index}")

@@ -88,12 +88,12 @@ def named_errors() -> Iterator[None]:
     While the block runs, an error of a class that AllenNLP makes from a config becomes a
     `ConfigurationError` with the class's path in the config. Classes that read data are left out.
     """
-    made = FromParams.__dict__["from_params"]
+    original = FromParams.__dict__["from_params"]
 
     def from_params(cls: Any, params: Any, *args: Any, **options: Any) -> Any:
         path = str(getattr(params, "history", "")).rstrip(".")
         try:
-            return made.__func__(cls, params, *args, **options)
+            return original.__func__(cls, params, *args, **options)
         except _OF_ARGUMENTS as error:
             if isinstance(error, ValueError) or issubclass(cls, _OF_DATA):
                 raise
@@ -105,7 +105,7 @@ def named_errors() -> Iterator[None]:
     try:
         yield
     finally:
-        setattr(FromParams, "from_params", made)  # noqa: B010
+        setattr(FromParams, "from_params", original)  # noqa: B010
 
 
 def _check_trainer(trainer: Mapping[str, Any]) -> None:
@@ -142,7 +142,7 @@ def _check(kind: Any, value: Any, path: str, is_whole: bool = True) -> None:
     if origin is Lazy:
         _check(args[0], value, path, is_whole and is_complete(args[0]))
     elif origin in (Union, UnionType):
-        _check_any([each for each in args if each is not type(None)], value, path, is_whole)
+        _check_any([arg for arg in args if arg is not type(None)], value, path, is_whole)
     elif kind in _SIMPLE:
         if type(value) not in _SIMPLE[kind][1]:
             raise _refused(path, value, _SIMPLE[kind][0])
@@ -162,8 +162,8 @@ def _check(kind: Any, value: Any, path: str, is_whole: bool = True) -> None:
         if not isinstance(value, list):
             raise _refused(path, value, "a list")
         kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
-        for index, (each, child) in enumerate(zip(kinds, value)):
-            _check_child(each, child, f"{path}.{index}", is_whole)
+        for index, (item_kind, child) in enumerate(zip(kinds, value)):
+            _check_child(item_kind, child, f"{path}.{index}", is_whole)
 
 
 def _check_child(kind: Any, value: Any, path: str, is_whole: bool) -> None:
@@ -180,10 +180,12 @@ def _check_any(kinds: list[Any], value: Any, path: str, is_whole: bool) -> None:
             return _check(kind, value, path, is_whole)
         except ConfigurationError as error:
             errors.append((kind, error))
-    within = [(kind, each) for kind, each in errors if _is_object(kind) and isinstance(value, dict)]
+    within = [
+        (kind, error) for kind, error in errors if _is_object(kind) and isinstance(value, dict)
+    ]
     if within:
         # The kind that has most of the arguments is meant.
-        raise max(within, key=lambda each: len(_arguments(each[0]).keys() & value.keys()))[1]
+        raise max(within, key=lambda pair: len(_arguments(pair[0]).keys() & value.keys()))[1]
     expected = " or ".join(dict.fromkeys(_expected(kind) or str(kind) for kind in kinds))
     raise _refused(path, value, expected)
 
@@ -209,10 +211,10 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str, is_whole: bool) 
             if _is_known(target):
                 check_number(name, value, f"{path}.{name}")
         elif not (is_choice and name == "type") and _is_wrong(name, target, arguments):
-            known = [each for each in arguments if each not in ("self", "kwargs")]
+            names = [argument for argument in arguments if argument not in ("self", "kwargs")]
             raise ConfigurationError(
                 f"{path}: the {target.__name__} has no argument {name!r}"
-                f"{nearest_or_all(name, [*known, 'type'] if is_choice else known)}"
+                f"{nearest_or_all(name, [*names, 'type'] if is_choice else names)}"
             )
     for name, parameter in arguments.items() if is_whole else ():
         is_needed = parameter.default is Parameter.empty and parameter.kind not in _VARIABLE
@@ -240,7 +242,7 @@ def _is_wrong(name: str, target: Any, arguments: Mapping[str, Parameter]) -> boo
     any argument. Classes of AllenNLP and of this package pass `**kwargs` to their base classes,
     whose arguments are known; a name that is nearly that of a known argument is wrong there.
     """
-    if not any(each.kind is Parameter.VAR_KEYWORD for each in arguments.values()):
+    if not any(argument.kind is Parameter.VAR_KEYWORD for argument in arguments.values()):
         return True
     # A trainer leaves others out without a word.
     is_lost = issubclass(target, Trainer) or did_you_mean(name, [*arguments, "type"]) != ""

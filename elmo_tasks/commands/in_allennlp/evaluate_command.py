@@ -43,14 +43,14 @@ def evaluate(args: argparse.Namespace) -> dict[str, Any]:
                 data_path=path,
             )
             data.index_with(archive.model.vocab)
-            found = evaluator(
+            scores = evaluator(
                 archive.model.eval(),
                 data,
                 metrics_output_file=outputs[index],
                 predictions_output_file=predictions[index],
             )
             start = f"{Path(path).stem if isinstance(path, str) else index}_"
-            metrics |= {f"{start if paths[1:] else ''}{name}": found[name] for name in found}
+            metrics |= {f"{start if paths[1:] else ''}{name}": scores[name] for name in scores}
     check_loss(metrics)
     return metrics
 

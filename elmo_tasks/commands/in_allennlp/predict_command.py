@@ -37,10 +37,10 @@ def predict(args: argparse.Namespace) -> None:
         raise ConfigurationError("--silent without --output: there would be no output")
     # A name of the output that cannot be used is refused before the model is opened.
     form_of(args.output, "text", args.jsonl)
-    shared = shared_of(args)
+    shared_fields = shared_of(args)
     archive = open_archive(args.archive_file, args.cuda_device, args.overrides)
     predictor = Predictor.from_archive(archive)
-    inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header, shared)
+    inputs = read_inputs(args.input_file, predictor, args.column, not args.no_header, shared_fields)
     form = form_of(args.output, inputs.kind, args.jsonl, inputs.name)
     # A person who types an input waits for its answer.
     is_typed = args.input_file == "-" and sys.stdin.isatty()
@@ -51,33 +51,33 @@ def predict(args: argparse.Namespace) -> None:
         answered(inputs, predictor, batch_size), "answers", unit=" inputs", disable=is_shown or None
     )
     if args.output is None:
-        for found in answers:
-            print(line_of(found, predictor, form), end="", flush=True)
+        for result in answers:
+            print(line_of(result, predictor, form), end="", flush=True)
     else:
         write_answers(answers, predictor, inputs, args.output, form, not args.no_header)
 
 
 def shared_of(args: argparse.Namespace) -> JsonDict:
     """Returns the texts and settings that the options give all inputs."""
-    shared: JsonDict = {}
+    shared_fields: JsonDict = {}
     if args.passage is not None:
         if args.passage == args.input_file == "-":
             raise ConfigurationError("passage and questions cannot both be the standard input")
-        shared["passage"] = "\n".join(read_lines(args.passage))
-        if not shared["passage"].strip():
+        shared_fields["passage"] = "\n".join(read_lines(args.passage))
+        if not shared_fields["passage"].strip():
             raise ValueError(f"{args.passage}: there is no word in the passage")
     if args.top_k is not None:
-        shared["top_k"] = args.top_k
-    return shared
+        shared_fields["top_k"] = args.top_k
+    return shared_fields
 
 
-def line_of(found: Answered, predictor: Predictor, form: str) -> str:
+def line_of(result: Answered, predictor: Predictor, form: str) -> str:
     """
     Returns an answer as text or JSON. The answer of a predictor from elsewhere is always JSON.
     """
     if form == "text" and isinstance(predictor, TextPredictor):
-        return text_of_answer(found, predictor)
-    return json_of_answer(found, predictor)
+        return text_of_answer(result, predictor)
+    return json_of_answer(result, predictor)
 
 
 def write_answers(
@@ -97,11 +97,11 @@ def write_answers(
     if form in TABLES:
         delimiter = delimiter_for(output, form, inputs.name, inputs.kind)
         table = AnswerTable(getattr(predictor, "columns_of_answer", ()), delimiter)
-        for found in _until_failure(answers, failures):
-            add_to(table, found, predictor)
+        for result in _until_failure(answers, failures):
+            add_to(table, result, predictor)
         table.write(output, form, header)
     else:
-        lines: Iterator[str] = (line_of(found, predictor, form) for found in answers)
+        lines: Iterator[str] = (line_of(result, predictor, form) for result in answers)
         if form == "columns":
             lines = AnswerColumns(inputs.name, output, predictor).lines(answers)
         write_text(_until_failure(lines, failures), output)

@@ -66,7 +66,7 @@ def train_model(
     - The config in the folder has the options of each biLM in full, so the archive needs no other
       file.
     """
-    read = [*inputs, *paths_in(params.params)]
+    source_paths = [*inputs, *paths_in(params.params)]
     # AllenNLP takes this field out of the config before it makes objects from the other fields.
     distributed = params.params.get("distributed")
     if not isinstance(distributed, dict | type(None)):
@@ -102,7 +102,7 @@ def train_model(
         # Nodes may share the folder, and another node may have begun to fill it.
         is_new = not recover and (force or nodes == 1)
         if is_new:
-            check_folder(serialization_dir, read, force)
+            check_folder(serialization_dir, source_paths, force)
         check_arguments(params.as_dict(quiet=True))
         if is_new:
             check_data(params.params)
@@ -191,8 +191,8 @@ def train(args: argparse.Namespace) -> None:
 
         def train_fold(overrides: dict[str, Any], training: Path) -> None:
             # Only the score of a fold is kept.
-            changed = {**parse_overrides(args.overrides), **overrides}
-            train_in(training, changed, archive=False)
+            changes = {**parse_overrides(args.overrides), **overrides}
+            train_in(training, changes, archive=False)
 
         scores = train_folds(config, folder / "folds", args.folds, train_fold)
         print(folds_line(metric_of(config), scores))

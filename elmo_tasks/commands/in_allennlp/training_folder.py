@@ -39,9 +39,9 @@ def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) 
     paths = _files(folder)
     if not paths:
         return
-    if read := inputs_in(folder, inputs):
+    if sources := inputs_in(folder, inputs):
         raise ConfigurationError(
-            f"{folder} has files, and the training would read one of them, {read[0]}: choose "
+            f"{folder} has files, and the training would read one of them, {sources[0]}: choose "
             "another folder"
         )
     if not force:
@@ -49,15 +49,15 @@ def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) 
             f"{folder} has files: --recover goes on with the training there, --force replaces it; "
             "or choose another folder"
         )
-    others = [name for name in paths if not _WRITTEN.fullmatch(_FOLD.sub("", name))]
-    if others or not _is_config(Path(folder, "config.json")):
-        what = (
-            f"has {listed(others)}, which no training run writes"
-            if others
+    foreign = [name for name in paths if not _WRITTEN.fullmatch(_FOLD.sub("", name))]
+    if foreign or not _is_config(Path(folder, "config.json")):
+        fault = (
+            f"has {listed(foreign)}, which no training run writes"
+            if foreign
             else "is not of a training run"
         )
         raise ConfigurationError(
-            f"{folder} {what}, so --force does not replace it: choose another folder, or move the "
+            f"{folder} {fault}, so --force does not replace it: choose another folder, or move the "
             "files away"
         )
 
@@ -110,11 +110,11 @@ def remove_training(folder: str | os.PathLike) -> None:
 
 def _files(folder: str | os.PathLike) -> list[str]:
     """Returns the sorted paths of all files in a folder, in which links are no folders."""
-    found = []
+    names = []
     for parent, folders, files in os.walk(os.fspath(folder)):
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        found += [os.path.relpath(os.path.join(parent, name), folder) for name in links + files]
-    return sorted(name.replace(os.sep, "/") for name in found)
+        names += [os.path.relpath(os.path.join(parent, name), folder) for name in links + files]
+    return sorted(name.replace(os.sep, "/") for name in names)
 
 
 def _is_config(path: Path) -> bool:

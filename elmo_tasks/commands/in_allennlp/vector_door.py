@@ -36,8 +36,8 @@ def _embedding_weight(
     vectors = read_vectors(path, dim, set(words.values()))
     if not vectors:
         raise ConfigurationError(f"{path} has no vector for any word of the vocabulary")
-    found = numpy.stack(list(vectors.values()))
-    weight = torch.empty(len(words), dim).normal_(float(found.mean()), float(found.std()))
+    matrix = numpy.stack(list(vectors.values()))
+    weight = torch.empty(len(words), dim).normal_(float(matrix.mean()), float(matrix.std()))
     for index, word in words.items():
         if word in vectors:
             weight[index] = torch.from_numpy(vectors[word])

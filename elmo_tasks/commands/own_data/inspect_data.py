@@ -73,7 +73,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     if args.no_header and args.dev is not None:
         raise ConfigurationError("--dev needs a header in both files: write it, or leave out --dev")
     inspect = _inspect_rows if args.task == "classify" else _inspect_tags
-    reader, examples, found = inspect(args)
+    reader, examples, data = inspect(args)
     paths, num_train = [path, args.dev], len(examples)
     dev = [] if args.dev is None else list(read_examples(reader, args.dev, LeftOut()))
     if args.dev is None:
@@ -84,38 +84,38 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
                 f"{path} has {len(examples)} examples; a training run needs {2 * num_parts} or more"
                 f"{hint}"
             )
-        dev, *others = split(examples, num_parts, _SEED)
-        train = [example for part in others for example in part]
+        dev, *parts = split(examples, num_parts, _SEED)
+        train = [example for part in parts for example in part]
         # The suffix follows from the content of the file.
         paths = [folder / f"{name}{part_suffix(reader, path)}" for name in ("train", "dev")]
         check_outputs(paths, inputs, args.force)
         for part_path, part in zip(paths, (train, dev)):
-            found.files[part_path] = "".join(example.lines for example in part)
+            data.files[part_path] = "".join(example.lines for example in part)
         num_train = len(train)
-        found.lines.append(
+        data.lines.append(
             f"{len(dev):,} of them, drawn at random, are for validation: {paths[1]}; the other "
             f"{num_train:,} are in {paths[0]}."
         )
     # TF-IDF was measured on single English texts with one label each.
-    is_measured = len(found.fields.get("texts", ())) == 1 and "separator" not in found.fields
+    is_measured = len(data.fields.get("texts", ())) == 1 and "separator" not in data.fields
     if is_measured and args.language == "en" and len(examples) <= _FEW_FOR_TRAINING:
-        found.notes.append(
+        data.notes.append(
             f"With {len(examples):,} rows, TF-IDF beside `base` is usually as good, in seconds: "
             "docs/sklearn.md."
         )
     has_glove = Path(_GLOVE).exists()
     if not has_glove and args.language == "en":
-        found.notes.append(
+        data.notes.append(
             f"GloVe would help, but {_GLOVE} is not there; `python scripts/fetch_data.py --glove "
             "6B` in a clone of the repository makes it, and --force here then uses it."
         )
     if len(examples) < _SMALL:
-        found.notes.append(
+        data.notes.append(
             "With so few examples, the score on one part for validation says little: elmo-tasks "
             "train with --folds 5 trains five times more, and shows how far the scores differ."
         )
     batch_size, num_epochs, patience = schedule(num_train)
-    found.fields.update(
+    data.fields.update(
         language=args.language,
         examples=page_examples(reader, dev),
         train_data_path=str(paths[0]),
@@ -127,7 +127,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         num_epochs=num_epochs,
         patience=patience,
     )
-    return config, found
+    return config, data
 
 
 def page_examples(reader: Reader, dev: Iterable[Example]) -> list[dict[str, str]]:
@@ -135,13 +135,13 @@ def page_examples(reader: Reader, dev: Iterable[Example]) -> list[dict[str, str]
     short = (example for example in dev if len(example.text) <= _LONGEST_SHOWN)
     texts = [json.loads(example.text) for example in islice(short, _NUM_SHOWN)]
     if isinstance(reader, ClassifyReader):
-        return [dict(zip(reader.texts, map(plain_text, each))) for each in texts]
+        return [dict(zip(reader.texts, map(plain_text, row))) for row in texts]
     return [{"sentence": " ".join(words)} for words in texts]
 
 
 def schedule(num_train: int) -> tuple[int, int, int]:
     """Returns the batch size, the most epochs and the patience for a number of examples."""
-    fitting = (each for most, each in _SCHEDULES if num_train <= most)
+    fitting = (passes for most, passes in _SCHEDULES if num_train <= most)
     return next(fitting, _LONGEST_SCHEDULE)
 
 
@@ -152,27 +152,27 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
         raise ConfigurationError(f"{path} has no row")
     reader = choose_columns(records, args.text, args.label, args.separator)
     left_out = LeftOut()
-    kept = list(reader.complete_rows(records, left_out))
-    examples = list(row_examples(reader, kept))
+    rows = list(reader.complete_rows(records, left_out))
+    examples = list(row_examples(reader, rows))
     labels = Counter[str]()
-    for record in kept:
-        found = reader.labels_of(record.values)
-        labels.update([found] if isinstance(found, str) else found)
+    for record in rows:
+        labels_of_row = reader.labels_of(record.values)
+        labels.update([labels_of_row] if isinstance(labels_of_row, str) else labels_of_row)
     if len(labels) < 2:
         raise ConfigurationError(_too_few_labels(path, reader, labels, left_out))
     notes = []
-    used = {*reader.texts, reader.label}
-    if unused := [name for name in column_names(records) if name and name not in used]:
+    columns = {*reader.texts, reader.label}
+    if unused := [name for name in column_names(records) if name and name not in columns]:
         notes.append(
             f"Columns that are not used: {listed(unused)}. Choose others with --text NAME, twice "
             "for two texts, and --label NAME."
         )
-    notes += odd_labels(labels, [record.values.get(reader.label) for record in kept])
-    notes += odd_texts(kept, reader.texts)
+    notes += odd_labels(labels, [record.values.get(reader.label) for record in rows])
+    notes += odd_texts(rows, reader.texts)
     if left_out:
         notes.append(f"Left out: {left_out}.")
     line = (
-        f"{path} has {len(kept):,} rows: texts in {' and '.join(reader.texts)}, labels in "
+        f"{path} has {len(rows):,} rows: texts in {' and '.join(reader.texts)}, labels in "
         f"{reader.label}: {_counted(labels)}."
     )
     fields: dict[str, Any] = {"texts": reader.texts, "label": reader.label}
@@ -184,8 +184,8 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
 def _too_few_labels(
     path: Path, reader: ClassifyReader, labels: Collection[str], left_out: LeftOut
 ) -> str:
-    what = f"only the label {next(iter(labels))!r}" if labels else "no label"
-    message = f"{path} has {what} in the column {reader.label}"
+    problem = f"only the label {next(iter(labels))!r}" if labels else "no label"
+    message = f"{path} has {problem} in the column {reader.label}"
     if left_out:
         message += f" ({left_out} left out)"
     if left_out.of_answers:

@@ -39,7 +39,7 @@ def odd_labels(labels: Counter[str], values: Sequence[object]) -> Iterator[str]:
         forms.setdefault(form, []).append(f"{name!r} ({labels[name]:,})")
     if alike := [" and ".join(names) for names in forms.values() if len(names) > 1]:
         yield f"Labels that differ only by case or blanks, perhaps by a slip: {listed(alike)}."
-    if blanks := sum(isinstance(each, str) and each != each.strip() for each in values):
+    if blanks := sum(isinstance(value, str) and value != value.strip() for value in values):
         yield f"Labels with blanks around them, which are not part of the label: {blanks:,}."
 
 
@@ -47,8 +47,8 @@ def odd_texts(rows: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
     """Yields a line for each oddity of the texts in the columns `names`."""
     texts = [(row.line, str(row.values[name])) for row in rows for name in names]
     long = [(1 + text.strip().count("\n"), line) for line, text in texts]
-    if several := [each for each in long if each[0] > 1]:
-        lines, line = max(several, key=lambda each: each[0])
+    if several := [length for length in long if length[0] > 1]:
+        lines, line = max(several, key=lambda length: length[0])
         yield (
             f"Texts that run over several lines: {len(several):,}; the longest runs over {lines} "
             f"lines, from line {line}."
@@ -59,9 +59,9 @@ def odd_texts(rows: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
             f"Texts with HTML such as <br />, which is read as words: {len(html):,}, the first in "
             f"line {html[0]}."
         )
-    quoted = [line for line, text in texts if _QUOTED.fullmatch(text)]
-    if len(quoted) > _MANY * len(texts):
+    quoted_lines = [line for line, text in texts if _QUOTED.fullmatch(text)]
+    if len(quoted_lines) > _MANY * len(texts):
         yield (
-            f"Texts in quotes, which are read as words: {len(quoted):,}, the first in line "
-            f"{quoted[0]}."
+            f"Texts in quotes, which are read as words: {len(quoted_lines):,}, the first in line "
+            f"{quoted_lines[0]}."
         )

@@ -128,9 +128,9 @@ def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
         return []
     dev = config["validation_data_path"]
     num_dev = sum(1 for _ in read_examples(_reader(config), dev, LeftOut()))
-    what = "rows" if config["dataset_reader"]["type"] == "elmo_classify" else "sentences"
+    unit = "rows" if config["dataset_reader"]["type"] == "elmo_classify" else "sentences"
     line = (
-        f"{metric_of(config)}: {100 * score_of(config, folder):.1f}, on the {num_dev:,} {what} of "
+        f"{metric_of(config)}: {100 * score_of(config, folder):.1f}, on the {num_dev:,} {unit} of "
         f"{dev} that also chose the epoch"
     )
     command = shlex.join(["elmo-tasks", "predict", str(folder), dev])
@@ -164,22 +164,29 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
     for number, test in enumerate(folds, start=1):
         result = folder / f"{number}.json"
         if not result.exists():
-            left = num_folds - number + 1
-            took = f", about {_minutes(statistics.mean(seconds) * left)} left" if seconds else ""
+            num_left = num_folds - number + 1
+            took = (
+                f", about {_minutes(statistics.mean(seconds) * num_left)} left" if seconds else ""
+            )
             # The training on all the data was the first one.
             print(f"Training {number + 1} of {num_folds + 1}, without fold {number}{took}.")
             start = time.monotonic()
-            others = [example for fold in folds if fold is not test for example in fold]
-            dev, *rest = split(others, _PARTS, seed)
-            parts = {"train": [each for part in rest for each in part], "validation": dev}
+            other_examples = [example for fold in folds if fold is not test for example in fold]
+            dev, *train_parts = split(other_examples, _PARTS, seed)
+            parts = {
+                "train": [example for part in train_parts for example in part],
+                "validation": dev,
+            }
             overrides: dict[str, Any] = {"evaluate_on_test": True}
             training, data = folder / f"{number}", folder / f"{number}.data"
             for left_by_a_killed_training in (training, data):
                 shutil.rmtree(left_by_a_killed_training, ignore_errors=True)
             data.mkdir(parents=True)
-            for name, chosen in {**parts, "test": test}.items():
+            for name, part_examples in {**parts, "test": test}.items():
                 file = data / f"{name}{part_suffix(reader, paths[0])}"
-                file.write_text("".join(each.lines for each in chosen), encoding="utf-8")
+                file.write_text(
+                    "".join(example.lines for example in part_examples), encoding="utf-8"
+                )
                 overrides[f"{name}_data_path"] = str(file)
             train(overrides, training)
             score = score_of(config, training, "test")
@@ -194,8 +201,8 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
 def folds_line(metric: str, scores: list[float]) -> str:
     """Returns the mean and the standard deviation of the scores, and all scores, in percent."""
     mean, deviation = 100 * statistics.mean(scores), 100 * statistics.stdev(scores)
-    each = ", ".join(f"{100 * score:.1f}" for score in scores)
-    return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
+    score_list = ", ".join(f"{100 * score:.1f}" for score in scores)
+    return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({score_list})"
 
 
 def _sentences(
@@ -220,7 +227,7 @@ def _blocks(path: str | os.PathLike) -> Iterator[str]:
     for line in [*(line for _, line in numbered_lines(path)), ""]:
         if line.strip():
             lines.append(line)
-        elif any(each.partition("\t")[0].isdecimal() for each in lines):
+        elif any(text_line.partition("\t")[0].isdecimal() for text_line in lines):
             yield "\n".join(lines) + "\n\n"
             lines = []
 

@@ -76,7 +76,7 @@ def about_tags(
     """
     counts = Counter(tag for sentence in sentences for tag in sentence.tags)
     usual = usual_tags(counts)
-    learnt = reader.learnt_tags(path, sentences)
+    tags = reader.learnt_tags(path, sentences)
     if not reader.spans:
         about = "Each word has a tag of its own; the metric is the accuracy."
         some = [tag for tag in counts if usual.get(tag, "O") != "O"]
@@ -94,11 +94,11 @@ def about_tags(
             f"The tags mark spans ({scheme.name}), which the model learns in BIOUL and writes as "
             "here; the metric is F1."
         )
-        if other := next((tag for tag in counts if usual[tag] != tag), None):
-            about += f" {other} is read as {usual[other]}."
-    words = [f"{word} ({tag})" for word, tag in zip(sentences[0].words, learnt[0])]
-    shown = " ".join(words[:_MOST_SHOWN]) + " ..." * (len(words) > _MOST_SHOWN)
-    return [about, f"The first sentence: {shown}"]
+        if odd_tag := next((tag for tag in counts if usual[tag] != tag), None):
+            about += f" {odd_tag} is read as {usual[odd_tag]}."
+    words = [f"{word} ({tag})" for word, tag in zip(sentences[0].words, tags[0])]
+    sample = " ".join(words[:_MOST_SHOWN]) + " ..." * (len(words) > _MOST_SHOWN)
+    return [about, f"The first sentence: {sample}"]
 
 
 def _mark_spans(path: str | os.PathLike, sentences: Iterable[TaggedSentence]) -> bool:
@@ -108,7 +108,7 @@ def _mark_spans(path: str | os.PathLike, sentences: Iterable[TaggedSentence]) ->
             places.setdefault(tag, []).append(line)
     usual = usual_tags(places)
     num_all = sum(map(len, places.values()))
-    num_spans = sum(len(places[tag]) for tag, written in usual.items() if written != "O")
+    num_spans = sum(len(places[tag]) for tag, span_tag in usual.items() if span_tag != "O")
     odd = {tag: lines for tag, lines in places.items() if tag not in usual}
     if not num_spans:
         return len(places) > 1 and 2 * len(places.get("O", ())) > num_all
@@ -147,9 +147,9 @@ def _columns(path: str | os.PathLike) -> tuple[list[str], str]:
     sentences = sentence_columns(numbered_lines(path), str(path), "columns")
     head = [values for _, values, _ in islice(sentences, _MOST_LOOKED_AT)]
     names = list(head[0]) if head else []
-    others = [name for name in names if name != "word"]
+    columns = [name for name in names if name != "word"]
     if len(names) < 2:
-        found = "one column: expected a word and its tag on each line" if names else "no token"
-        raise ConfigurationError(f"{path} has {found}")
-    differ = [name for name in others if any(len(set(values[name])) > 1 for values in head)]
-    return names, "tag" if "tag" in names else (differ or others)[-1]
+        problem = "one column: expected a word and its tag on each line" if names else "no token"
+        raise ConfigurationError(f"{path} has {problem}")
+    differ = [name for name in columns if any(len(set(values[name])) > 1 for values in head)]
+    return names, "tag" if "tag" in names else (differ or columns)[-1]

@@ -8,7 +8,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.file_names import SOFTMAX_FILE
 from elmo_tasks.elmo.locate import DEFAULT_BILM, Located, locate
 from elmo_tasks.elmo.sentences import Sentence, sentences_of, tokens_of
-from elmo_tasks.language_model.scoring.scorer import Engine, Scorer
+from elmo_tasks.language_model.scoring.scorer import ScoreEngine, Scorer
 from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import UNKNOWN_CLASS, Softmax, read_softmax
 
@@ -73,7 +73,7 @@ class LanguageModel:
         return list(self.iterate(sentences))
 
     def iterate(
-        self, sentences: Iterable[Sentence], context: int = 0, engine: Engine = map
+        self, sentences: Iterable[Sentence], context: int = 0, engine: ScoreEngine = map
     ) -> Iterator[Score]:
         """
         Yields the score of each sentence of a stream, in order, in bounded memory.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
-from elmo_tasks.language_model.scoring.scorer import Engine
+from elmo_tasks.language_model.scoring.scorer import ScoreEngine
 from elmo_tasks.language_model.scoring.scores import Score
 
 # The columns that are written for each token, and for each sentence.
@@ -55,7 +55,7 @@ def scores_of(
     model: LanguageModel,
     sentences: Iterable[list[str]],
     settings: ScoreSettings,
-    engine: Engine = map,
+    engine: ScoreEngine = map,
 ) -> Iterator[Score]:
     """
     Yields the score of each sentence. With `settings.cut`, the tokens of a score are whole words.
@@ -78,8 +78,8 @@ def scores_of(
 
 
 def _tokens(index: int, score: Score) -> Iterator[tuple[object, ...]]:
-    known = (str(each).lower() for each in score.known)
-    rows = zip(score.tokens, known, _bits(score.forward), _bits(score.backward))
+    are_known = (str(value).lower() for value in score.known)
+    rows = zip(score.tokens, are_known, _bits(score.forward), _bits(score.backward))
     for position, row in enumerate(rows):
         yield index, position, *row
 
@@ -91,9 +91,9 @@ def _sums(index: int, score: Score, line: int, row: int) -> list[object]:
         bits = -log_prob / math.log(2)
         # The boundary at the end is predicted, too.
         mean = bits / (len(score.tokens) + 1)
-        numbers += [round(each, 4) for each in (bits, mean, 2**mean)]
+        numbers += [round(number, 4) for number in (bits, mean, 2**mean)]
     return numbers
 
 
 def _bits(log_probs) -> list[float]:
-    return [round(each, 4) for each in (-log_probs / math.log(2)).tolist()]
+    return [round(bits, 4) for bits in (-log_probs / math.log(2)).tolist()]

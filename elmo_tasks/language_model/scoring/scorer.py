@@ -51,7 +51,7 @@ class Reading(NamedTuple):
 Group = tuple[list[list[str]], list[list[str]]]
 
 # Yields the scores of each group, in order, in this process (`map`) or in several (`in_processes`).
-Engine = Callable[[Callable[[Group], list[Score]], Iterable[Group]], Iterable[list[Score]]]
+ScoreEngine = Callable[[Callable[[Group], list[Score]], Iterable[Group]], Iterable[list[Score]]]
 
 
 class Scorer:
@@ -82,7 +82,7 @@ class Scorer:
         return Reading(list(sentences), outputs, targets), last
 
     def iterate(
-        self, sentences: Iterable[list[str]], context: int, engine: Engine
+        self, sentences: Iterable[list[str]], context: int, engine: ScoreEngine
     ) -> Iterator[Score]:
         """Yields the scores of sentences; see `LanguageModel.iterate`."""
 
@@ -112,7 +112,7 @@ class Scorer:
         """Reads the context of each sentence of a batch, and returns the state after it."""
         state: LstmState | None = None
         for back in range(context, 0, -1):
-            rows = [each[-back] if back <= len(each) else [] for each in contexts]
+            rows = [tokens[-back] if back <= len(tokens) else [] for tokens in contexts]
             if any(rows):
                 _, state = self.read(rows, state)
         return state
@@ -133,9 +133,9 @@ class Scorer:
         scores: list[Score] = []
         for words, ahead, back in zip(reading.sentences, forward, backward):
             inside, end = slice(1, len(words) + 1), len(words) + 1
-            known = list(map(self._softmax.knows, words))
+            are_known = list(map(self._softmax.knows, words))
             boundaries = float(ahead[end]), float(back[0])
-            scores.append(Score(words, known, ahead[inside], back[inside], *boundaries))
+            scores.append(Score(words, are_known, ahead[inside], back[inside], *boundaries))
         return scores
 
     def _classes(self, reading: Reading) -> torch.Tensor:
