@@ -47,24 +47,24 @@ COLUMNS += ["largest error", "peak memory"]
 
 
 def main() -> None:
-    made = parser("bilm", __doc__, turns=5, threads=True)
-    add = made.add_argument
+    options = parser("bilm", __doc__, turns=5, threads=True)
+    add = options.add_argument
     add("text", type=Path, help="sentences: lines of tokens, or SST's trees")
     add("--sizes", nargs="+", choices=[*SHIPPED, *SIZES], default=list(SIZES))
     add("--batches", type=int, default=3, help="number of batches (default: 3)")
     add("--batch-size", type=int, default=32, help="sentences (default: 32)")
     add("--beside", type=int, default=0, help="busy processes beside this one (default: 0)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     batches = read_batches(arguments.text, arguments.batches, arguments.batch_size)
     with busy(arguments.beside):
-        found = [measure(size, batches, arguments.turns) for size in arguments.sizes]
+        measurements = [measure(size, batches, arguments.turns) for size in arguments.sizes]
     report(
         COLUMNS,
-        [row for rows, _ in found for row in rows],
+        [row for rows, _ in measurements for row in rows],
         f"{arguments.batches} batches of {arguments.batch_size} sentences of {arguments.text.name}",
         f"medians of {arguments.turns} turns",
-        times=[time for _, times in found for time in times],
+        times=[time for _, times in measurements for time in times],
     )
 
 
@@ -117,10 +117,10 @@ def measure(
         }
     num_tokens = sum(int((ids > 0).any(-1).sum()) for ids in batches)
     rows = []
-    for name, (taken, *_) in times.items():
+    for name, (seconds, *_) in times.items():
         error = largest_error(outputs[name], outputs[THEIRS], batches) if name in settings else None
-        row = [size, name, f"{num_tokens / taken:,.0f}", f"{times[THEIRS].wall / taken:.1f}"]
-        row += [f"{times[BARE].wall / taken:.2f}", "" if error is None else f"{error:.0e}"]
+        row = [size, name, f"{num_tokens / seconds:,.0f}", f"{times[THEIRS].wall / seconds:.1f}"]
+        row += [f"{times[BARE].wall / seconds:.2f}", "" if error is None else f"{error:.0e}"]
         rows.append([*row, f"{peaks[name]:,.0f} MB" if name in peaks else ""])
     return rows, list(times.values())
 
@@ -173,9 +173,9 @@ def largest_error(
     ours: list[torch.Tensor], theirs: list[torch.Tensor], batches: list[torch.Tensor]
 ) -> float:
     errors = []
-    for found, bounded, char_ids in zip(ours, theirs, batches):
+    for layers_of_ours, bounded, char_ids in zip(ours, theirs, batches):
         mask = (char_ids > 0).any(-1)[:, None, :, None]
-        errors.append(((found - bounded[:, :, 1:-1]) * mask).abs().max().item())
+        errors.append(((layers_of_ours - bounded[:, :, 1:-1]) * mask).abs().max().item())
     return max(errors)
 
 

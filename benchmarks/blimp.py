@@ -149,17 +149,17 @@ def draw(results: dict[str, Result], path: Path) -> None:
 
 
 def main() -> None:
-    made = parser("blimp", __doc__)
-    add = made.add_argument
+    options = parser("blimp", __doc__)
+    add = options.add_argument
     add("data", help="pairs as lines of JSON; plain, .gz or .xz")
     add("--bilm", nargs="+", default=["base"], help="language models (default: base)")
     add("--chart", type=Path, help="draw a chart, as PNG")
-    args = made.parse_args()
+    args = options.parse_args()
     pairs = read_pairs(args.data)
     results = {
         Path(name).name: measure(LanguageModel.from_pretrained(name), pairs) for name in args.bilm
     }
-    unknown = ", ".join(f"{name} {100 * each.unknown:.1f} %" for name, each in results.items())
+    unknown = ", ".join(f"{name} {100 * result.unknown:.1f} %" for name, result in results.items())
     columns = [f"{name}, {way}" for name in results for way in DIRECTIONS]
     about = f"{len(pairs):,} pairs; unknown tokens: {unknown}"
     report(["phenomenon", *columns, *PUBLISHED_MODELS], rows(results), about)

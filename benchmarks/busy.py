@@ -45,11 +45,11 @@ THREADS = {"chosen": None, "1": "1", "a core": str(num_cores())}
 
 
 def main() -> None:
-    made = parser("busy", __doc__, turns=3)
-    add = made.add_argument
+    options = parser("busy", __doc__, turns=3)
+    add = options.add_argument
     add("--only", nargs="+", choices=list(COMMANDS), default=list(COMMANDS), help="default: all")
     add("--neighbours", nargs="+", type=int, default=[0, 1, 2], help="busy processes beside")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder), arguments.only)
@@ -102,15 +102,15 @@ def measure(folder: Path, names: list[str], turns: int) -> dict[tuple[str, str],
 
 
 def run(folder: Path, command: str, threads: str = "chosen") -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "elmo_tasks", *command.split()],
         cwd=folder,
         env=environment(threads),
         capture_output=True,
         text=True,
     )
-    if done.returncode:
-        sys.exit(f"{command}: {done.stderr[-500:]}")
+    if process.returncode:
+        sys.exit(f"{command}: {process.stderr[-500:]}")
 
 
 def serve(folder: Path, command: str, threads: str) -> None:
@@ -134,9 +134,9 @@ def serve(folder: Path, command: str, threads: str) -> None:
 
 def environment(threads: str) -> dict[str, str]:
     """Returns the variables of a command, which runs the code of this tree."""
-    made = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    variables = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
     number = THREADS[threads]
-    return {**made, "PYTHONPATH": str(ROOT)} | ({"OMP_NUM_THREADS": number} if number else {})
+    return {**variables, "PYTHONPATH": str(ROOT)} | ({"OMP_NUM_THREADS": number} if number else {})
 
 
 @contextmanager

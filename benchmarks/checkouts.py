@@ -35,8 +35,8 @@ Work = tuple[str, Callable[[], object]]
 
 
 def main() -> None:
-    made = parser("checkouts", __doc__, turns=9)
-    add = made.add_argument
+    options = parser("checkouts", __doc__, turns=9)
+    add = options.add_argument
     add("before", type=Path, help="the folder of the other checkout")
     add("text", type=Path, help="one tokenized sentence a line")
     add("--sizes", nargs="*", default=["small", "original"], help="default: small original")
@@ -47,7 +47,7 @@ def main() -> None:
     add("--set", default="{}", help="a jsonnet object that is added to each config of a task")
     add("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
     add("--answers", action="store_true", help="be one of the two processes")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     if arguments.answers:
         answer(arguments)
         return
@@ -60,13 +60,13 @@ def main() -> None:
             bare: list[float] = []
             for name in names:
                 both = alternate(processes, name, num_threads, arguments.turns)
-                medians = [1000 * statistics.median(taken) for taken in both]
+                medians = [1000 * statistics.median(seconds) for seconds in both]
                 ratio = statistics.median(new / old for old, new in zip(*both, strict=True))
                 bare = medians if name.startswith("bare products") else bare
                 shares = ["", ""]
                 if name.startswith("layers"):
                     shares = [f"{one / whole:.2f}" for one, whole in zip(bare, medians)]
-                cells = [*(f"{each:.0f}" for each in medians), f"{ratio:.3f}", *shares]
+                cells = [*(f"{median:.0f}" for median in medians), f"{ratio:.3f}", *shares]
                 rows.append([num_threads, name, *cells])
         for process in processes:
             process.communicate()
@@ -74,13 +74,13 @@ def main() -> None:
     report([*columns, "share now"], rows, f"medians of {arguments.turns} turns")
 
 
-def start(root: Path, place: Path) -> subprocess.Popen[str]:
+def start(root: Path, folder: Path) -> subprocess.Popen[str]:
     """Starts these benchmarks with the package of a checkout, linked from an empty folder."""
-    place.mkdir()
-    (place / "elmo_tasks").symlink_to(root / "elmo_tasks")
+    folder.mkdir()
+    (folder / "elmo_tasks").symlink_to(root / "elmo_tasks")
     return subprocess.Popen(
         [sys.executable, "-P", __file__, *sys.argv[1:], "--answers"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (place, ROOT)))},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT)))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -99,14 +99,14 @@ def alternate(
     processes: list[subprocess.Popen[str]], name: str, num_threads: int, turns: int
 ) -> list[list[float]]:
     """Returns the seconds of each turn of each process. The first turn, a warm-up, is left out."""
-    taken: list[list[float]] = [[] for _ in processes]
+    times: list[list[float]] = [[] for _ in processes]
     for turn in range(turns + 1):
         for index in (0, 1) if turn % 2 else (1, 0):
             process = processes[index]
             assert process.stdin is not None
             print(json.dumps([name, num_threads]), file=process.stdin, flush=True)
-            taken[index].append(float(read_line(process)))
-    return [seconds[1:] for seconds in taken]
+            times[index].append(float(read_line(process)))
+    return [seconds[1:] for seconds in times]
 
 
 def answer(arguments: Namespace) -> None:

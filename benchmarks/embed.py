@@ -49,14 +49,14 @@ SPACY, UPSTREAM = "spaCy's component `elmo`", "AllenNLP's, lines as they come"
 
 
 def main() -> None:
-    made = parser("embed", __doc__, threads=True)
-    add = made.add_argument
+    options = parser("embed", __doc__, threads=True)
+    add = options.add_argument
     add("text", help="one tokenized sentence a line; plain, .gz or .xz")
     add("--bilm", default="mini", help="a name or a folder (default: mini)")
     add("--lines", type=int, default=10_000, help="lines of the text to read (default: 10000)")
     add("--turn", type=int, default=1000, help="lines in a turn (default: 1000)")
     add("--batch-size", type=int, default=64, help="lines in a batch of AllenNLP's (default: 64)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     sentences = sentences_of(arguments.text, arguments.lines)
     seconds, error = measure(sentences, arguments)
@@ -64,8 +64,8 @@ def main() -> None:
     report(
         ["what", "tokens/s", "against AllenNLP's"],
         [
-            [name, f"{num_tokens / taken:,.0f}", f"{seconds[UPSTREAM] / taken:.1f}"]
-            for name, taken in seconds.items()
+            [name, f"{num_tokens / duration:,.0f}", f"{seconds[UPSTREAM] / duration:.1f}"]
+            for name, duration in seconds.items()
         ],
         f"{len(sentences):,} lines and {num_tokens:,} tokens of {Path(arguments.text).name}",
         f"{arguments.turn:,} lines a turn",
@@ -113,15 +113,15 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
         seconds, error = dict.fromkeys(runs, 0.0), 0.0
         for turn in tqdm(list(lazy_groups_of(sentences, arguments.turn)), leave=False):
             text.write_text("".join(" ".join(words) + "\n" for words in turn), encoding="utf-8")
-            found = {}
+            outputs = {}
             for name, run in runs.items():
                 begun = time.perf_counter()
-                found[name] = run(turn)
+                outputs[name] = run(turn)
                 seconds[name] += time.perf_counter() - begun
             with h5py.File(hdf5, "r") as file:
                 written = [file[str(index)][...] for index in range(len(turn))]
-            pairs = [*zip(written, found[UPSTREAM])]
-            pairs += zip(found[SPACY], (layers.mean(axis=0) for layers in found[UPSTREAM]))
+            pairs = [*zip(written, outputs[UPSTREAM])]
+            pairs += zip(outputs[SPACY], (layers.mean(axis=0) for layers in outputs[UPSTREAM]))
             error = max(error, *(float(numpy.abs(one - other).max()) for one, other in pairs))
     return seconds, error
 

@@ -46,22 +46,22 @@ Works = dict[str, Callable[[], Any]]
 
 def main() -> None:
     arguments = parse()
-    start, kept = time.monotonic(), Kept(arguments.out / "gpu.json")
+    start, results = time.monotonic(), Kept(arguments.out / "gpu.json")
     on = torch.cuda.get_device_name() if arguments.device == "cuda" else "no GPU"
-    kept.found["machine"] = f"{on}, {heading()}"
+    results.results["machine"] = f"{on}, {heading()}"
     for name, measure in parts(arguments):
         if time.monotonic() - start > 60 * arguments.minutes:
             print(f"{arguments.minutes} minutes are over; the same command goes on with {name}.")
             break
-        kept.get("parts", name, measure=measure)
-        write_whole(arguments.out / "gpu.md", tables(kept.found) + "\n")
-    print(tables(kept.found))
+        results.get("parts", name, measure=measure)
+        write_whole(arguments.out / "gpu.md", tables(results.results) + "\n")
+    print(tables(results.results))
 
 
-def tables(found: dict[str, Any]) -> str:
+def tables(results: dict[str, Any]) -> str:
     """Returns a table for each part. Each row is compared with the first."""
-    lines = [found["machine"]]
-    for name, rows in found["parts"].items():
+    lines = [results["machine"]]
+    for name, rows in results["parts"].items():
         first, cells = rows[0].get("tokens_per_second"), []
         for row in rows:
             speed = row.get("tokens_per_second")
@@ -74,8 +74,8 @@ def tables(found: dict[str, Any]) -> str:
 
 
 def parse() -> argparse.Namespace:
-    made = parser("gpu", __doc__, turns=7)
-    add = made.add_argument
+    options = parser("gpu", __doc__, turns=7)
+    add = options.add_argument
     add("--out", type=Path, default=Path("build/gpu"), help="folder (default: build/gpu)")
     add("--minutes", type=float, default=25, help="time for starting parts (default: 25)")
     add("--device", default="cuda", help="cuda or cpu (default: cuda)")
@@ -83,7 +83,7 @@ def parse() -> argparse.Namespace:
     add("--batch-sizes", nargs="+", type=int, default=[64, 256], help="sentences (default: 64 256)")
     add("--sentences", type=int, default=20_000, help="of the text (default: 20000)")
     add("--samples", type=int, default=8192, help="words drawn by the softmax (default: 8192)")
-    return made.parse_args()
+    return options.parse_args()
 
 
 def parts(arguments: argparse.Namespace) -> Iterator[tuple[str, Callable[[], list[Row]]]]:
@@ -198,8 +198,8 @@ def compare(
         able[name] = run
         if error is not None:
             rows[name]["error"] = error(result)
-    for name, taken in alternate(able, arguments.turns).items():
-        rows[name]["tokens_per_second"] = num_tokens / taken.wall
+    for name, seconds in alternate(able, arguments.turns).items():
+        rows[name]["tokens_per_second"] = num_tokens / seconds.wall
     return list(rows.values())
 
 

@@ -57,17 +57,17 @@ def parser(
     module: str, description: str | None, turns: int | None = None, threads: bool = False
 ) -> argparse.ArgumentParser:
     """Returns a parser, which has `--turns` if a default is given, and `--threads`."""
-    made = argparse.ArgumentParser(
+    options = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{module}",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if turns is not None:
-        made.add_argument("--turns", type=int, default=turns, help=f"default: {turns}")
+        options.add_argument("--turns", type=int, default=turns, help=f"default: {turns}")
     if threads:
         most = torch.get_num_threads()
-        made.add_argument("--threads", type=int, default=most, help="default: PyTorch's choice")
-    return made
+        options.add_argument("--threads", type=int, default=most, help="default: PyTorch's choice")
+    return options
 
 
 def alternate(works: Mapping[Name, Callable[[], Any]], turns: int) -> dict[Name, Time]:
@@ -75,14 +75,14 @@ def alternate(works: Mapping[Name, Callable[[], Any]], turns: int) -> dict[Name,
     Runs the works in turns, so that other programs slow down all of them. The first turn, which
     allocates memory and fills caches, does not count.
     """
-    taken: dict[Name, list[tuple[float, float]]] = {name: [] for name in works}
+    times: dict[Name, list[tuple[float, float]]] = {name: [] for name in works}
     for turn in tqdm(range(turns + 1), leave=False):
         for name, work in works.items():
             wall, cpu = time.perf_counter(), time.process_time()
             work()
             if turn:
-                taken[name].append((time.perf_counter() - wall, time.process_time() - cpu))
-    return {name: _time_of(*zip(*seconds)) for name, seconds in taken.items()}
+                times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
+    return {name: _time_of(*zip(*seconds)) for name, seconds in times.items()}
 
 
 def _time_of(walls: tuple[float, ...], cpus: tuple[float, ...]) -> Time:
@@ -148,22 +148,22 @@ class Kept:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.found: dict[str, Any] = {}
+        self.results: dict[str, Any] = {}
         if path is not None and path.exists():
-            self.found = json.loads(path.read_text(encoding="utf-8"))
+            self.results = json.loads(path.read_text(encoding="utf-8"))
 
     def get(self, *names: str, measure: Callable[[], Any]) -> Any:
         """Returns the result of these names, one in the other, and measures it if it is missing."""
         *outer, last = names
-        place = self.found
+        node = self.results
         for name in outer:
-            place = place.setdefault(name, {})
-        if last not in place:
+            node = node.setdefault(name, {})
+        if last not in node:
             print(f"{' '.join(names)} ...", file=sys.stderr, flush=True)
-            place[last] = measure()
+            node[last] = measure()
             if self.path is not None:
-                write_whole(self.path, json.dumps(self.found, indent=1) + "\n")
-        return place[last]
+                write_whole(self.path, json.dumps(self.results, indent=1) + "\n")
+        return node[last]
 
 
 def sentences_of(text: str | os.PathLike, num_lines: int | None = None) -> list[list[str]]:

@@ -46,8 +46,8 @@ THINGS = ("the pump", "the old boiler", "the valve", "the west gate", "a ladder"
 
 
 def main() -> None:
-    made = parser("long_passages", __doc__)
-    add = made.add_argument
+    options = parser("long_passages", __doc__)
+    add = options.add_argument
     add("model", help="a model of squad")
     add("data", type=Path, help="a file of SQuAD")
     add("--questions", type=int, default=5, help="questions of each article (default: 5)")
@@ -55,10 +55,10 @@ def main() -> None:
     add("--words", type=int, default=11_000, help="words of the made-up text (default: 11,000)")
     add("--kept", type=Path, help="a file for the results")
     add("--threads", type=int, default=1, help="threads of PyTorch (default: 1)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     predictor: Any = load(arguments.model).predictor
-    kept = Kept(arguments.kept)
+    kept_runs = Kept(arguments.kept)
     ways: dict[str, Answer] = {
         RIGHT: lambda article, question: predictor.predict_json(
             {"passage": question.passage, "question": question.question}
@@ -68,21 +68,23 @@ def main() -> None:
         ),
         AT_ONCE: lambda article, question: at_once(predictor, article, question),
     }
-    found: dict[str, list[list[Result]]] = {name: [] for name in ways}
+    results_by_way: dict[str, list[list[Result]]] = {name: [] for name in ways}
     for number, (article, questions) in enumerate(articles_of(arguments.data, arguments.questions)):
         for name, answer in ways.items():
             some = questions if name != AT_ONCE else questions[: number < arguments.at_once]
             measure = partial(results_of, article, some, answer)
-            found[name].append(kept.get(f"article {number}", name, measure=measure))
+            results_by_way[name].append(kept_runs.get(f"article {number}", name, measure=measure))
     text, questions = made_up(arguments.words)
     made_up_results = {
-        name: kept.get(
+        name: kept_runs.get(
             "made up", name, measure=partial(results_of, text, questions[:most], ways[name])
         )
         for name, most in ((WINDOWS, None), (AT_ONCE, 1))
     }
-    all_rows = [row(name, list(chain.from_iterable(each))) for name, each in found.items()]
-    same = [each[:1] for each in found[WINDOWS][: arguments.at_once]]
+    all_rows = [
+        row(name, list(chain.from_iterable(parts))) for name, parts in results_by_way.items()
+    ]
+    same = [parts[:1] for parts in results_by_way[WINDOWS][: arguments.at_once]]
     all_rows.insert(2, row(f"{WINDOWS}, the questions below", list(chain.from_iterable(same))))
     for name, results in made_up_results.items():
         all_rows.append([name.replace("article", "made-up text"), *row("", results, False)[1:]])
@@ -115,7 +117,7 @@ def results_of(article: str, questions: list[Question], answer: Answer) -> list[
         start = time.process_time()
         text = answer(article, question)["answer"]
         seconds = time.process_time() - start
-        golds = [each.text for each in question.answers]
+        golds = [gold_answer.text for gold_answer in question.answers]
         em = max((float(exact_match(text, gold)) for gold in golds), default=0.0)
         results.append([em, max((f1(text, gold) for gold in golds), default=0.0), seconds])
     return results
@@ -123,7 +125,7 @@ def results_of(article: str, questions: list[Question], answer: Answer) -> list[
 
 def row(name: str, results: list[Result], is_scored: bool = True) -> list[str]:
     em, score, seconds = (mean(column) for column in zip(*results))
-    scores = [f"{100 * each:.1f}" if is_scored else "" for each in (em, score)]
+    scores = [f"{100 * number:.1f}" if is_scored else "" for number in (em, score)]
     return [name, str(len(results)), *scores, f"{seconds:.2f}"]
 
 
@@ -136,8 +138,10 @@ def made_up(num_words: int) -> tuple[str, list[Question]]:
         for number in range(num_words // 11)
     ]
     groups = [" ".join(sentences[start : start + 12]) for start in range(0, len(sentences), 12)]
-    asked = [f"When was the inspection of {draw.choice(THINGS)}?" for _ in range(22)]
-    return "\n\n".join(groups), [Question("", each, "", [], False, "") for each in asked]
+    questions = [f"When was the inspection of {draw.choice(THINGS)}?" for _ in range(22)]
+    return "\n\n".join(groups), [
+        Question("", question, "", [], False, "") for question in questions
+    ]
 
 
 if __name__ == "__main__":

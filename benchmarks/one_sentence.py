@@ -36,15 +36,15 @@ MODELS = ("base", *INPUTS)
 
 
 def main() -> None:
-    made = parser("one_sentence", __doc__, turns=50)
-    add = made.add_argument
+    options = parser("one_sentence", __doc__, turns=50)
+    add = options.add_argument
     add("--models", nargs="+", choices=MODELS, default=MODELS, help="default: all")
     add("--known-words", action="store_true", help="let the models remember the words")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(1)
     works = {name: prepare(name, arguments.known_words) for name in arguments.models}
     times = alternate(works, arguments.turns)
-    rows = [[f"`{name}`", f"{1000 * taken.cpu:.1f}"] for name, taken in times.items()]
+    rows = [[f"`{name}`", f"{1000 * seconds.cpu:.1f}"] for name, seconds in times.items()]
     report(["model", "ms"], rows, f"CPU time, medians of {arguments.turns} turns")
 
 

@@ -55,25 +55,28 @@ class Product(NamedTuple):
 
 
 def main() -> None:
-    made = parser("pretraining", __doc__, turns=5, threads=True)
-    add = made.add_argument
+    options = parser("pretraining", __doc__, turns=5, threads=True)
+    add = options.add_argument
     add("text", nargs="?", default=TEXT, type=Path, help="one tokenized sentence a line")
     add("--sizes", nargs="+", default=["mini", "small"], help="of training_configs/bilm")
     add("--dtypes", nargs="+", default=list(DTYPES), choices=DTYPES, help="default: both")
     add("--words", type=int, default=50_000, help="words of the softmax (default: 50000)")
     add("--batches", type=int, default=4, help="batches in a turn (default: 4)")
     add("--batch-tokens", type=int, help="tokens of a batch (default: those of the config)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     rows, times = [], []
     for size in arguments.sizes:
         for dtype in arguments.dtypes:
-            num_tokens, *found = measure(size, dtype, arguments)
-            taken = [each.cpu if arguments.threads == 1 else each.wall for each in found]
-            speed, products = num_tokens / taken[0], num_tokens / min(taken[1:])
+            num_tokens, *times_of_ours = measure(size, dtype, arguments)
+            seconds = [
+                duration.cpu if arguments.threads == 1 else duration.wall
+                for duration in times_of_ours
+            ]
+            speed, products = num_tokens / seconds[0], num_tokens / min(seconds[1:])
             cells = [f"{speed:,.0f}", f"{products:,.0f}", f"{speed / products:.0%}"]
             rows.append([size, dtype, *cells])
-            times += found
+            times += times_of_ours
     report(
         ["biLM", "products in", "tokens/s, training", "tokens/s, bare products", "ratio"],
         rows,

@@ -31,14 +31,14 @@ _WARM_UP = 3
 
 
 def main() -> None:
-    made = parser("processes", __doc__)
-    add = made.add_argument
+    options = parser("processes", __doc__)
+    add = options.add_argument
     add("text", nargs="?", default=TEXT, type=Path, help="one tokenized sentence a line")
     add("--processes", nargs="+", type=int, default=[1, 2], help="default: 1 2")
     add("--size", default="mini", help="a config in training_configs/bilm (default: mini)")
     add("--words", type=int, default=50_000, help="words of the softmax (default: 50000)")
     add("--steps", type=int, default=20, help="steps that are measured (default: 20)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     speeds = [measure(count, arguments) for count in arguments.processes]
     rows = [
         [count, f"{speed:,.0f}", f"{speed / speeds[0]:.2f}"]

@@ -34,13 +34,13 @@ BATCHES = (1, 32)
 
 
 def main() -> None:
-    made = parser("serve", __doc__, turns=5)
-    add = made.add_argument
+    options = parser("serve", __doc__, turns=5)
+    add = options.add_argument
     add("archive", help="the model.tar.gz of a model")
     add("inputs", help="inputs of its predictor, as lines of JSON")
     add("--requests", type=int, default=256, help="inputs to ask in each turn (default: 256)")
     add("--threads", type=int, default=1, help="threads of PyTorch (default: 1)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     with open(arguments.inputs, encoding="utf-8") as file:
         inputs = [json.loads(line) for line in islice(file, arguments.requests)]
@@ -89,7 +89,7 @@ def predicting(model: ServedModel, inputs: list[dict], size: int) -> Callable[[]
 
 def asking(port: int, inputs: list[dict], num_clients: int) -> Callable[[], None]:
     """Returns a function that asks for all inputs."""
-    bodies = [json.dumps(each).encode() for each in inputs]
+    bodies = [json.dumps(request).encode() for request in inputs]
 
     def client(mine: list[bytes]) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port)

@@ -39,8 +39,8 @@ EMBEDDINGS = ("x_k", "[x_k; ELMo_k]")
 
 
 def main() -> None:
-    made = parser("spacy_tok2vec", __doc__)
-    add = made.add_argument
+    options = parser("spacy_tok2vec", __doc__)
+    add = options.add_argument
     add("--component", choices=_SCORES, default="ner", help="default: ner")
     add("--sentences", default="500", metavar="N", help="of the training, or all (default: 500)")
     add("--steps", type=int, default=500, help="default: 500")
@@ -48,18 +48,18 @@ def main() -> None:
     add("--bilm", default="base", help="default: base")
     add("--data", type=Path, default=Path("data/conll2003"), help="default: data/conll2003")
     add("--results", type=Path, default=Path("spacy_tok2vec.json"), help="the JSON file")
-    args = made.parse_args()
-    kept, rows = Kept(args.results), []
+    args = options.parse_args()
+    results, rows = Kept(args.results), []
     for embedding in EMBEDDINGS:
-        found = [
-            kept.get(
+        results_of_config = [
+            results.get(
                 f"{args.component}|{args.sentences}|{args.steps}|{seed}|{embedding}|{args.bilm}",
                 measure=partial(measure, args, seed, embedding),
             )
             for seed in args.seeds
         ]
-        seconds = statistics.mean(each["seconds"] for each in found)
-        scores = mean_cell([100 * each["score"] for each in found])
+        seconds = statistics.mean(result["seconds"] for result in results_of_config)
+        scores = mean_cell([100 * result["score"] for result in results_of_config])
         rows.append([embedding, scores, f"{seconds:.0f}"])
     report(["embedding", _SCORES[args.component][1], "CPU s"], rows)
 
@@ -81,31 +81,35 @@ def measure(args: argparse.Namespace, seed: int, embedding: str) -> dict[str, fl
 
 def config(args: argparse.Namespace, seed: int, embedding: str, folder: Path) -> Config:
     """Returns the shipped config with one component, which reads one of `EMBEDDINGS`."""
-    found = Config().from_disk(_CONFIG, interpolate=False)
-    found["paths"] = {"train": f"{folder}/train.spacy", "dev": f"{folder}/dev.spacy", "store": None}
-    found["system"]["seed"] = seed
-    found["nlp"]["pipeline"] = ["tok2vec", args.component]
-    parts = found["components"]
-    found["components"] = {name: parts[name] for name in ("tok2vec", args.component)}
+    settings = Config().from_disk(_CONFIG, interpolate=False)
+    settings["paths"] = {
+        "train": f"{folder}/train.spacy",
+        "dev": f"{folder}/dev.spacy",
+        "store": None,
+    }
+    settings["system"]["seed"] = seed
+    settings["nlp"]["pipeline"] = ["tok2vec", args.component]
+    parts = settings["components"]
+    settings["components"] = {name: parts[name] for name in ("tok2vec", args.component)}
     model: dict[str, Any] = parts["tok2vec"]["model"]
     if embedding == "x_k":
         model["embed"] = model["embed"]["words"]
     else:
         model["embed"]["bilm"] = args.bilm
-    training = found["training"]
+    training = settings["training"]
     training["annotating_components"] = []
     training["max_steps"], training["eval_frequency"] = args.steps, max(1, args.steps // 5)
     training["batcher"]["size"] = 500
     training["score_weights"] = {_SCORES[args.component][0]: 1.0}
-    return found.interpolate()
+    return settings.interpolate()
 
 
 def _write_docs(path: Path, size: int | None, seed: int, to: Path) -> None:
     """Writes so many sentences, drawn by chance, or all; each is a doc."""
     names = ["word", "pos", "chunk", "ner"]
     sentences = [
-        [each.values[name] for name in ("word", "pos", "ner")]
-        for each in read_records(path, "columns", names)
+        [record.values[name] for name in ("word", "pos", "ner")]
+        for record in read_records(path, "columns", names)
     ]
     if size is not None:
         sentences = random.Random(seed).sample(sentences, min(size, len(sentences)))

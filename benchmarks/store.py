@@ -32,16 +32,16 @@ Taken = numpy.ndarray
 
 
 def main() -> None:
-    made = parser("store", __doc__, turns=5)
-    add = made.add_argument
+    options = parser("store", __doc__, turns=5)
+    add = options.add_argument
     add("--entries", nargs="+", type=int, default=[10_000, 100_000, 1_000_000])
     add("--tokens", type=int, default=20, help="tokens of a sentence (default: 20)")
     add("--folder", type=Path, default=Path("/tmp/store"), help="default: /tmp/store")
     add("--look-ups", type=int, default=10_000, help="default: 10000")
     add("--cold", action="store_true", help="read from the disk, not from memory")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     if arguments.folder.exists():
-        made.error(f"{arguments.folder} exists; delete it first")
+        options.error(f"{arguments.folder} exists; delete it first")
     num_bytes = arguments.tokens * 1280
     rows, before = [], 0
     for count in sorted(arguments.entries):
@@ -119,8 +119,8 @@ def now() -> Taken:
     return numpy.array([time.process_time(), time.perf_counter()])
 
 
-def micros(taken: Taken, count: int) -> str:
-    cpu, wall = 1e6 * taken / count
+def micros(times: Taken, count: int) -> str:
+    cpu, wall = 1e6 * times / count
     return f"{cpu:.0f} ({wall:.0f}) µs"
 
 

@@ -45,7 +45,9 @@ def loader_of(
 
 
 def optimizer_of(model: Model, trainer: dict[str, Any]) -> torch.optim.Optimizer:
-    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    trained = [
+        (name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad
+    ]
     return Optimizer.from_params(Params({**trainer["optimizer"]}), model_parameters=trained)
 
 

@@ -38,26 +38,26 @@ class UpstreamEmbedder(torch.nn.Module):
         self.words, self.elmo = ours.words, elmo
 
     def forward(self, tokens: TextFieldTensors) -> list[EmbeddedText]:
-        found = self.elmo(tokens["elmo"]["elmo_tokens"])
-        at_input, at_output = found["elmo_representations"]
+        output = self.elmo(tokens["elmo"]["elmo_tokens"])
+        at_input, at_output = output["elmo_representations"]
         x = torch.cat([self.words({"tokens": tokens["tokens"]}), at_input], dim=-1)
-        return [EmbeddedText(x, at_output, found["mask"])]
+        return [EmbeddedText(x, at_output, output["mask"])]
 
 
 def main() -> None:
-    made = parser("training", __doc__, turns=5, threads=True)
-    add = made.add_argument
+    options = parser("training", __doc__, turns=5, threads=True)
+    add = options.add_argument
     add("trees", type=Path, help="SST's train.txt, or other trees in its format")
     add("--size", choices=SIZES, default="original", help="default: original")
     add("--batches", type=int, default=3, help="number of batches (default: 3)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
     with tempfile.TemporaryDirectory() as folder:
         works, num_tokens = prepare(arguments, Path(folder))
         times = alternate(works, arguments.turns)
     rows = [
-        [name, f"{taken / arguments.batches:.3f}", f"{times[THEIRS].wall / taken:.1f}"]
-        for name, (taken, *_) in times.items()
+        [name, f"{seconds / arguments.batches:.3f}", f"{times[THEIRS].wall / seconds:.1f}"]
+        for name, (seconds, *_) in times.items()
     ]
     report(
         ["biLM", "seconds a step", "AllenNLP's / it"],

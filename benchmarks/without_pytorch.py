@@ -30,13 +30,13 @@ ONNX = "onnxruntime"
 
 
 def main() -> None:
-    made = parser("without_pytorch", __doc__, turns=5)
-    add = made.add_argument
+    options = parser("without_pytorch", __doc__, turns=5)
+    add = options.add_argument
     add("text", help="one tokenized sentence a line; plain, .gz or .xz")
     add("--bilms", nargs="+", default=["mini", "base"], help="default: mini base")
     add("--lines", type=int, default=1000, help="lines of the text to read (default: 1000)")
     add("--batch-size", type=int, default=32, help="lines in a batch (default: 32)")
-    arguments = made.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(1)
     sentences = sorted(sentences_of(arguments.text, arguments.lines), key=len)
     batches = list(map(batch_char_ids, lazy_groups_of(sentences, arguments.batch_size)))
@@ -44,9 +44,11 @@ def main() -> None:
     rows = []
     for name in arguments.bilms:
         megabytes, difference, times = measure(name, batches, arguments.turns)
-        for what, (_, taken, _) in times.items():
+        for what, (_, cpu_seconds, _) in times.items():
             row = [name, f"{megabytes:.0f}", f"{difference:.1e}", what]
-            rows.append([*row, f"{num_tokens / taken:,.0f}", f"{taken / times[ONNX].cpu:.2f}"])
+            rows.append(
+                [*row, f"{num_tokens / cpu_seconds:,.0f}", f"{cpu_seconds / times[ONNX].cpu:.2f}"]
+            )
     report(
         ["biLM", "MB", "largest difference", "what", "tokens a CPU second", "onnxruntime's : this"],
         rows,
@@ -84,9 +86,11 @@ def measure(
     def run(way: Callable[[torch.Tensor], numpy.ndarray]) -> list[numpy.ndarray]:
         return [way(ids) for ids in batches]
 
-    *others, ours = map(run, ways.values())
+    *other_layers, ours = map(run, ways.values())
     difference = max(
-        float(abs(one - another).max()) for other in others for one, another in zip(ours, other)
+        float(abs(one - another).max())
+        for other in other_layers
+        for one, another in zip(ours, other)
     )
     works = {what: partial(run, way) for what, way in ways.items()}
     return megabytes, difference, alternate(works, turns)

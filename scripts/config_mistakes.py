@@ -178,7 +178,7 @@ def _with(config: dict[str, Any], keys: tuple, value: Any) -> dict[str, Any]:
     if value is _GONE:
         del within[last]
     elif callable(value):
-        items = {value(key) if key == last else key: each for key, each in within.items()}
+        items = {value(key) if key == last else key: content for key, content in within.items()}
         within.clear()
         within.update(items)
     else:
@@ -216,14 +216,14 @@ def main() -> None:
 
 def _distinct(folders: list[str]) -> Iterator[Mistake]:
     """Yields the mistakes in all configs of some folders, those that they share once."""
-    seen = set()
+    keys = set()
     for folder in folders:
         for name in SHIPPED[folder]:
             config = small(folder, name)
             for mistake in mistakes(folder, name):
                 key = _kind(mistake, config)
-                if key not in seen:
-                    seen.add(key)
+                if key not in keys:
+                    keys.add(key)
                     yield mistake
 
 

@@ -73,17 +73,21 @@ def _negated(sentence: str) -> str | None:
 
 
 def _negated_pairs(pairs: list[Pair]) -> Iterator[Pair]:
-    left = dict.fromkeys(NEGATED, MOST_NEGATED)
+    num_left = dict.fromkeys(NEGATED, MOST_NEGATED)
     for premise, hypothesis, label in pairs:
         negated = _negated(hypothesis)
-        if negated is not None and left.get(label, 0):
-            left[label] -= 1
+        if negated is not None and num_left.get(label, 0):
+            num_left[label] -= 1
             yield premise, negated, NEGATED[label]
 
 
 def _pairs_alone(pairs: list[Pair], chance: random.Random) -> Iterator[Pair]:
-    found = [(each, negated) for _, each, _ in pairs if (negated := _negated(each)) is not None]
-    for sentence, negated in found[:MOST_ALONE]:
+    sentences = [
+        (sentence, negated)
+        for _, sentence, _ in pairs
+        if (negated := _negated(sentence)) is not None
+    ]
+    for sentence, negated in sentences[:MOST_ALONE]:
         different = [(sentence, negated, "contradiction"), (negated, sentence, "contradiction")]
         same = [(negated, negated, "entailment"), (sentence, sentence, "entailment")]
         yield from chance.sample(different + same, 2)
@@ -95,8 +99,8 @@ def _antonym_pairs(pairs: list[Pair], chance: random.Random) -> Iterator[Pair]:
         first, second = pair.split("/")
         of_word = {first: second, second: first} | of_word
     be = re.compile(rf"\b(is|are) ({'|'.join(of_word)})\b")
-    found = [each for _, each, _ in pairs if len(be.findall(each)) == 1]
-    for sentence in found[:MOST_ANTONYMS]:
+    sentences = [sentence for _, sentence, _ in pairs if len(be.findall(sentence)) == 1]
+    for sentence in sentences[:MOST_ANTONYMS]:
         other = be.sub(lambda match: f"{match[1]} {of_word[match[2]]}", sentence)
         yield sentence, other, "contradiction"
         negated = _negated(other)

@@ -103,12 +103,12 @@ def _row(name: str, kind: Kind, chance: random.Random, num_files: int) -> Row:
 def _answer(kind: Kind, path: Path, expected: Any) -> str:
     """Reads a damaged file. Returns `clear`, `right`, or what went wrong."""
     try:
-        found = kind.read(path)
+        content = kind.read(path)
     except (Exception, SystemExit) as error:
         is_clear = _is_clear(error) and (not kind.has_lines or is_located(error, path))
-        said = " ".join(str(error).split())
-        return "clear" if is_clear else f"{type(error).__name__}: {said:.200}"
-    return "right" if expected is None or _equal(found, expected) else "read wrongly"
+        message = " ".join(str(error).split())
+        return "clear" if is_clear else f"{type(error).__name__}: {message:.200}"
+    return "right" if expected is None or _equal(content, expected) else "read wrongly"
 
 
 def _is_clear(error: BaseException) -> bool:
@@ -137,18 +137,20 @@ def is_located(error: BaseException, path: Path) -> bool:
     place in the JSON of SQuAD.
     """
     message = str(error)
-    place = re.match(rf"{re.escape(str(path))}:([1-9]\d*| data\S*| the file): ", message)
-    return place is not None and len(message.splitlines()) == 1 and len(message) <= MOST_CHARACTERS
+    position = re.match(rf"{re.escape(str(path))}:([1-9]\d*| data\S*| the file): ", message)
+    return (
+        position is not None and len(message.splitlines()) == 1 and len(message) <= MOST_CHARACTERS
+    )
 
 
-def _equal(found: Any, expected: Any) -> bool:
+def _equal(content: Any, expected: Any) -> bool:
     if isinstance(expected, torch.Tensor):
-        return isinstance(found, torch.Tensor) and torch.equal(found, expected)
+        return isinstance(content, torch.Tensor) and torch.equal(content, expected)
     if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(
-            _equal(found[key], value) for key, value in expected.items()
+        return content.keys() == expected.keys() and all(
+            _equal(content[key], value) for key, value in expected.items()
         )
-    return found == expected
+    return content == expected
 
 
 def _in_child(answer: Callable[[], str]) -> str:
@@ -176,9 +178,9 @@ def _measured(answer: Callable[[], str]) -> str:
         os.dup2(devnull, number)
     # The most memory of a child begins with that of its parent.
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    said = answer()
+    result = answer()
     megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3
-    return said[:4000] if megabytes <= MOST_MEGABYTES else f"{megabytes:,.0f} MB more memory"
+    return result[:4000] if megabytes <= MOST_MEGABYTES else f"{megabytes:,.0f} MB more memory"
 
 
 # Damage.

@@ -93,8 +93,8 @@ def kill_training(name: str, num_kills: int, chance: random.Random) -> Kills:
             if _kill(name, run, chance.uniform(0, seconds)):
                 num_within += _is_within_an_epoch(run)
                 _finish(_fork(_recover, training_config(name, run), run))
-                if found := difference(expected, results(run)):
-                    differences.append(found)
+                if problem := difference(expected, results(run)):
+                    differences.append(problem)
                 num_done += 1
             # A training that was faster than the first has ended before it was killed.
             for path in (run, Path(f"{run}.store")):
@@ -152,12 +152,12 @@ def results(folder: Path) -> dict[str, Any]:
     return {**metrics, **tensors}
 
 
-def difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
+def difference(expected: dict[str, Any], outcome: dict[str, Any]) -> str:
     """Returns what differs, or an empty string."""
-    if expected.keys() != found.keys():
-        return f"only one has {', '.join(sorted(expected.keys() ^ found.keys()))}"
+    if expected.keys() != outcome.keys():
+        return f"only one has {', '.join(sorted(expected.keys() ^ outcome.keys()))}"
     for key, value in expected.items():
-        other = found[key]
+        other = outcome[key]
         same = torch.equal(value, other) if isinstance(value, torch.Tensor) else value == other
         if not same:
             return f"{key} was {value}, is {other}" if not isinstance(value, torch.Tensor) else key

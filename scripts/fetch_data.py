@@ -175,9 +175,9 @@ def unpack(archive: Path, source: Source, name: str, url: str) -> Path:
     try:
         opened = gzip.open if source.first_lines else open
         with zipfile.ZipFile(archive) as files, files.open(member) as all_lines:
-            kept = itertools.islice(all_lines, source.first_lines)
+            first_lines = itertools.islice(all_lines, source.first_lines)
             with opened(path, "wb") as file:
-                file.writelines(kept)
+                file.writelines(first_lines)
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
         raise OSError(f"cannot unpack {member} of {url}: {error}") from error
     return path

@@ -65,8 +65,8 @@ def command_embed() -> None:
 
 def models_say_how_to_get_them() -> None:
     for name in ("base", "ner"):
-        said = elmo_tasks("embed", "text.txt", "x.hdf5", "--bilm", name, status=1)
-        assert "pip install 'elmo-tasks[models]'" in said, said
+        output = elmo_tasks("embed", "text.txt", "x.hdf5", "--bilm", name, status=1)
+        assert "pip install 'elmo-tasks[models]'" in output, output
 
 
 def models_are_there() -> None:
@@ -81,15 +81,15 @@ def trained_models() -> None:
     """Asks each trained model, and reads what it says of its data at its first use."""
     import elmo_tasks
 
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output):
         for name in ("sst", "ner", "srl", "coref", "sst"):
             assert elmo_tasks.load(name).predict("Ann Smith lives in Paris.")
         assert elmo_tasks.load("snli").predict(premise="A man eats.", hypothesis="He sits.")
         assert elmo_tasks.load("squad").predict(passage="Ann sees Bob.", question="Who?")
 
-    learnt = [line for line in said.getvalue().splitlines() if " was learnt from " in line]
-    assert [line.split()[0] for line in learnt] == ["sst", "ner", "coref"], said.getvalue()
+    learnt = [line for line in output.getvalue().splitlines() if " was learnt from " in line]
+    assert [line.split()[0] for line in learnt] == ["sst", "ner", "coref"], output.getvalue()
 
 
 def command_check() -> None:
@@ -146,11 +146,11 @@ def train_and_predict() -> None:
         "  train_data_path: 'sst.txt', validation_data_path: 'sst.txt',\n"
         "  elmo_at: ['input', 'output'], hidden_dim: 4, trainer+: { num_epochs: 1 },\n}\n"
     )
-    said = elmo_tasks("train", "sst.jsonnet", "-s", "runs/sst")
+    output = elmo_tasks("train", "sst.jsonnet", "-s", "runs/sst")
     Path("in.txt").write_text("A good film .\n")
     answered = elmo_tasks("predict", "runs/sst", "in.txt")
 
-    assert "epoch 1 of 1: " in said and "runs/sst/model.tar.gz" in said, said
+    assert "epoch 1 of 1: " in output and "runs/sst/model.tar.gz" in output, output
     assert "A good film ." in answered, answered
 
 

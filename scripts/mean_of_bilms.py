@@ -24,14 +24,14 @@ def mean_of_bilms(first: str, second: str, folder: Path, share: float = 0.5) -> 
     Writes `(1 - share) * first + share * second` to a folder, in float16. Raises
     `ConfigurationError` if the biLMs differ in their sizes.
     """
-    found = [locate_bilm(name) for name in (first, second)]
-    bilms = [make_bilm(*each.files, state="reset") for each in found]
+    locations = [locate_bilm(name) for name in (first, second)]
+    bilms = [make_bilm(*location.files, state="reset") for location in locations]
     if bilms[0].raw_options != bilms[1].raw_options:
         raise ConfigurationError(f"{first} and {second} have different options")
     softmaxes = [
-        read_softmax(each.options.parent, bilm)
-        for each, bilm in zip(found, bilms, strict=True)
-        if each.beside(SOFTMAX_FILE) is not None
+        read_softmax(location.options.parent, bilm)
+        for location, bilm in zip(locations, bilms, strict=True)
+        if location.beside(SOFTMAX_FILE) is not None
     ]
     start, end = (bilm.state_dict() for bilm in bilms)
     bilms[0].load_state_dict({name: torch.lerp(start[name], end[name], share) for name in start})
@@ -46,11 +46,11 @@ def mean_of_bilms(first: str, second: str, folder: Path, share: float = 0.5) -> 
 def mean_of_softmaxes(first: Softmax, second: Softmax, share: float) -> Softmax:
     """Returns a softmax of the words of `first`, in 8 bits."""
     common = [word for word in first.words[1:] if second.knows(word)]
-    rows, others = torch.tensor(first.classes(common)), torch.tensor(second.classes(common))
+    rows, other_rows = torch.tensor(first.classes(common)), torch.tensor(second.classes(common))
     weight, bias = _weight(first), first.bias.clone()
-    weight[rows] = torch.lerp(weight[rows], _weight(second)[others], share)
+    weight[rows] = torch.lerp(weight[rows], _weight(second)[other_rows], share)
     # The biases of a softmax are known up to a constant.
-    new_bias = second.bias[others] - (second.bias[others] - bias[rows]).mean()
+    new_bias = second.bias[other_rows] - (second.bias[other_rows] - bias[rows]).mean()
     bias[rows] = torch.lerp(bias[rows], new_bias, share)
     mean = Softmax(first.words, weight, bias).in_8_bits()
     mean.left_out = first.left_out

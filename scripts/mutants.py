@@ -89,19 +89,19 @@ def main() -> None:
     if importlib.util.find_spec("cosmic_ray") is None:
         sys.exit("error: cosmic-ray is missing; make build/cosmic-ray installs it")
     mutants = draw(args.rooms, args.num, args.seed)
-    known = read_results(args.results)
+    results = read_results(args.results)
     pending = [
         mutant
         for mutant in mutants
-        if mutant.key not in known or (args.retry and not known[mutant.key]["caught"])
+        if mutant.key not in results or (args.retry and not results[mutant.key]["caught"])
     ]
     args.results.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(KeyboardInterrupt), open(args.results, "a", encoding="utf-8") as file:
         for result in run(pending):
             file.write(json.dumps(result) + "\n")
             file.flush()
-    known = read_results(args.results)
-    print(report([(mutant, known[mutant.key]) for mutant in mutants if mutant.key in known]))
+    results = read_results(args.results)
+    print(report([(mutant, results[mutant.key]) for mutant in mutants if mutant.key in results]))
 
 
 def draw(rooms: list[str], num: int, seed: int) -> list[Mutant]:
@@ -109,7 +109,7 @@ def draw(rooms: list[str], num: int, seed: int) -> list[Mutant]:
     mutate = importlib.import_module("cosmic_ray.mutating").mutate_code
     provider = importlib.import_module("cosmic_ray.operators.provider").OperatorProvider()
     operators = {name: provider[name] for name in provider if not provider[name].arguments()}
-    every = [place for room in sorted(rooms) for place in places(room, operators)]
+    every = [position for room in sorted(rooms) for position in places(room, operators)]
     random.Random(seed).shuffle(every)
     mutants: list[Mutant] = []
     for path, line, operator, occurrence in every:
@@ -129,8 +129,10 @@ def places(room: str, operators: dict[str, Any]) -> Iterator[tuple[str, int, str
     for path in (str(path.relative_to(ROOT)) for path in sorted(itertools.chain(*paths))):
         nodes = list(trees.ast_nodes(trees.get_ast(_read(path))))
         for name, operator in operators.items():
-            found = [place for node in nodes for place in operator().mutation_positions(node)]
-            for i, ((line, _), _) in enumerate(found):
+            positions = [
+                position for node in nodes for position in operator().mutation_positions(node)
+            ]
+            for i, ((line, _), _) in enumerate(positions):
                 yield path, line, name, i
 
 
@@ -207,15 +209,15 @@ def try_tests(copy: Path, mutant: Mutant, limit: float) -> tuple[str, float]:
             os._exit(code)
     end = time.monotonic() + 20 * limit
     try:
-        while not (done := os.wait4(pid, os.WNOHANG))[0]:
+        while not (result := os.wait4(pid, os.WNOHANG))[0]:
             time.sleep(0.02)
             if time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(done[1])
-    return "" if code == 0 else _failure(code, log), done[2].ru_utime + done[2].ru_stime
+    code = os.waitstatus_to_exitcode(result[1])
+    return "" if code == 0 else _failure(code, log), result[2].ru_utime + result[2].ru_stime
 
 
 def report(results: list[tuple[Mutant, dict[str, Any]]]) -> str:

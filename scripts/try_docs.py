@@ -98,9 +98,9 @@ def main() -> None:
 def blocks(page: Path) -> list[Block]:
     """Returns the fenced blocks of a page, in their order."""
     text = page.read_text(encoding="utf-8")
-    found = re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    matches = re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [
-        Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[2]) for match in found
+        Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[2]) for match in matches
     ]
 
 

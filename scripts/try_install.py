@@ -53,12 +53,12 @@ def main() -> None:
         print("| Python | size | seconds to install | MB | seconds of checks | passed |")
         print("| --- | --- | --- | --- | --- | --- |", flush=True)
 
-        def try_size(each: tuple[str, str]) -> tuple[list[str], list[dict]]:
-            place = Path(folder, f"{Path(each[0]).name}-{each[1]}")
+        def try_size(python_and_size: tuple[str, str]) -> tuple[list[str], list[dict]]:
+            folder_of_size = Path(folder, f"{Path(python_and_size[0]).name}-{python_and_size[1]}")
             try:
-                return try_one(*each, wheel, place, args)
+                return try_one(*python_and_size, wheel, folder_of_size, args)
             finally:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(folder_of_size, ignore_errors=True)
 
         with ThreadPoolExecutor(args.jobs) as pool:
             for cells, checks in pool.map(try_size, product(args.python, args.sizes)):
@@ -136,30 +136,30 @@ def build(folder: Path, compiled: bool = True) -> str:
 
 
 def try_one(
-    python: str, size: str, wheel: str, place: Path, args: argparse.Namespace
+    python: str, size: str, wheel: str, root: Path, args: argparse.Namespace
 ) -> tuple[list[str], list[dict]]:
     """
-    Makes an environment in the folder `place`, installs a size, and runs its checks. Returns the
+    Makes an environment in the folder `root`, installs a size, and runs its checks. Returns the
     first cells of its row, and the checks.
     """
     program = f"python{python}" if python[0].isdigit() else python
-    run([program, "-m", "venv", "--clear", str(place / "venv")])
-    new = str(place / "venv" / "bin" / "python")
+    run([program, "-m", "venv", "--clear", str(root / "venv")])
+    new = str(root / "venv" / "bin" / "python")
     # Where the extra `models` finds the other distribution.
     install = [new, "-m", "pip", "install", "-q", "--find-links", str(Path(wheel).parent)]
     (sdist,) = Path(wheel).parent.glob("*.tar.gz")
     steps = [[part.format(wheel=wheel, sdist=sdist) for part in step] for step in INSTALLED[size]]
     for package in args.borrow:
-        borrow(package, Path(sysconfig.get_path("purelib", vars={"base": place / "venv"})))
+        borrow(package, Path(sysconfig.get_path("purelib", vars={"base": root / "venv"})))
     began = time.monotonic()
     if args.lowest:
-        bounds = place / "lowest.txt"
+        bounds = root / "lowest.txt"
         bounds.write_text(lowest(wheel, steps[0][0], new))
         install += ["-c", str(bounds)]
     for step in steps:
         run([*install, *step], env={**os.environ, "CXX": "no-such-compiler"})
     seconds = time.monotonic() - began
-    work = place / "empty"
+    work = root / "empty"
     work.mkdir()
     checks = run(
         [new, str(ROOT / "scripts" / "installed_checks.py"), size],
@@ -172,7 +172,7 @@ def try_one(
     )
     results = [json.loads(line) for line in checks.splitlines() if line.startswith('{"check"')]
     version = run([new, "-c", "import platform; print(platform.python_version())"]).strip()
-    files = (path for path in (place / "venv").rglob("*") if path.is_file())
+    files = (path for path in (root / "venv").rglob("*") if path.is_file())
     megabytes = sum(path.stat().st_size for path in files if not path.is_symlink()) / 1e6
     return [version, size, f"{seconds:.0f}", f"{megabytes:,.0f}"], results
 
@@ -189,7 +189,7 @@ def lowest(wheel: str, installed: str, python: str) -> str:
     needed = []
     for requirement in map(Requirement, metadata.get_all("Requires-Dist", [])):
         marker, requirement.marker = requirement.marker, None
-        if marker is None or any(marker.evaluate({"extra": each}) for each in extras.split(",")):
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras.split(",")):
             needed.append(str(requirement))
     places = os.pathsep.join([str(ROOT / "build" / "uv" / "bin"), os.environ["PATH"]])
     uv = shutil.which("uv", path=places)

@@ -35,14 +35,14 @@ BASELINE = "without a biLM"
 
 
 def main() -> None:
-    made = parser("knowledge", __doc__)
-    add = made.add_argument
+    options = parser("knowledge", __doc__)
+    add = options.add_argument
     add("bilms", nargs="+", metavar="NAME_OR_FOLDER", help="biLMs, each a column of the table")
     add("--only", nargs="+", choices=PARTS, default=list(PARTS), help="parts (default: all)")
     add("--data", type=Path, default=Path("data"), help="folder of the data (default: data)")
     add("--results", type=Path, default=Path("knowledge.json"), help="default: knowledge.json")
-    arguments = made.parse_args()
-    kept = Kept(arguments.results)
+    arguments = options.parse_args()
+    results = Kept(arguments.results)
     encoders = {name: ElmoEncoder.from_pretrained(name) for name in arguments.bilms}
     table = []
     for name, part in PARTS.items():
@@ -53,7 +53,7 @@ def main() -> None:
             key = f"{bilm} {encoder.bilm.fingerprint().hex()}"
             works[key] = partial(part.measure, encoder, arguments.data)
         columns = [
-            kept.get(key, name, measure=partial(with_seconds, name, rows))
+            results.get(key, name, measure=partial(with_seconds, name, rows))
             for key, rows in works.items()
         ]
         names = dict.fromkeys(row for rows in columns for row in rows)

@@ -140,17 +140,17 @@ def _rows(kind: str, name: str, labels: numpy.ndarray, *several: Features) -> Ro
     return rows
 
 
-def _probabilities(known: Any, unseen: Any, labels: numpy.ndarray) -> numpy.ndarray:
-    return LogisticRegression(max_iter=1000).fit(known, labels).predict_proba(unseen)
+def _probabilities(features: Any, unseen: Any, labels: numpy.ndarray) -> numpy.ndarray:
+    return LogisticRegression(max_iter=1000).fit(features, labels).predict_proba(unseen)
 
 
 def _words(texts: list[str]) -> Features:
     def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
         vectorizer = TfidfVectorizer()
-        known = vectorizer.fit_transform([texts[row] for row in drawn])
+        drawn_features = vectorizer.fit_transform([texts[row] for row in drawn])
         # Features that are scaled by the root of C are regularized as with that C.
         scale = WORDS_C**0.5
-        return scale * known, scale * vectorizer.transform([texts[row] for row in unseen])
+        return scale * drawn_features, scale * vectorizer.transform([texts[row] for row in unseen])
 
     return features
 
@@ -168,8 +168,8 @@ def _beside(*several: Features) -> Features:
     """Returns features side by side, for one classifier."""
 
     def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
-        known, others = zip(*(each(drawn, unseen) for each in several))
-        return hstack(known).tocsr(), hstack(others).tocsr()
+        drawn_parts, unseen_parts = zip(*(features_of(drawn, unseen) for features_of in several))
+        return hstack(drawn_parts).tocsr(), hstack(unseen_parts).tocsr()
 
     return features
 

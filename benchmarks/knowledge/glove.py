@@ -38,8 +38,8 @@ class Glove(NamedTuple):
 
     def mean(self, words: list[str]) -> numpy.ndarray:
         """Returns the mean vector of the known words, or zeros if none is known."""
-        known = [self.rows[word.lower()] for word in words if word.lower() in self.rows]
-        return self.vectors[known].mean(0) if known else numpy.zeros_like(self.vectors[0])
+        indices = [self.rows[word.lower()] for word in words if word.lower() in self.rows]
+        return self.vectors[indices].mean(0) if indices else numpy.zeros_like(self.vectors[0])
 
 
 @lru_cache(maxsize=1)

@@ -27,7 +27,7 @@ Vectors = Callable[[Iterable[list[str]]], list[torch.Tensor]]
 def measure(encoder: ElmoEncoder, data: Path) -> Rows:
     def vectors(sentences: Iterable[list[str]]) -> list[torch.Tensor]:
         layers = encoder.layers(sentences)
-        return [views(each.transpose(0, 1))[SIDE_BY_SIDE] for each in layers]
+        return [views(tensor.transpose(0, 1))[SIDE_BY_SIDE] for tensor in layers]
 
     return {f"CoNLL-2003, F1: {SIDE_BY_SIDE}": _scores(vectors, data)}
 
@@ -60,19 +60,19 @@ def _scores(vectors: Vectors, data: Path) -> list[float]:
         _train(tagger, train_inputs, targets)
         with torch.no_grad():
             best = [tagger([inputs])[0].argmax(1).tolist() for inputs in dev_inputs]
-        found = _entities([names[tag] for tag in tags] for tags in best)
+        predicted = _entities([names[tag] for tag in tags] for tags in best)
         gold = _entities(tags for _, tags in dev)
-        scores.append(200 * len(found & gold) / (len(found) + len(gold)))
+        scores.append(200 * len(predicted & gold) / (len(predicted) + len(gold)))
     return scores
 
 
 def read_tagged(path: Path, num_sentences: int | None = None) -> Tagged:
     """Returns the first sentences of a file of CoNLL-2003, or all of them."""
-    found = read_records(path, "columns", ["word", "pos", "chunk", "ner"])
+    records = read_records(path, "columns", ["word", "pos", "chunk", "ner"])
     return [
-        (words, write_tags(read_entities(each.values["ner"]), len(words), "BIO"))
-        for each in islice(found, num_sentences)
-        for words in [each.values["word"]]
+        (words, write_tags(read_entities(record.values["ner"]), len(words), "BIO"))
+        for record in islice(records, num_sentences)
+        for words in [record.values["word"]]
     ]
 
 
@@ -103,7 +103,9 @@ class _Tagger(torch.nn.Module):
 
     def forward(self, sentences: list[torch.Tensor]) -> list[torch.Tensor]:
         """Returns the scores of the tags of each sentence: shape (length, tags)."""
-        packed = pack_sequence([self.dropout(each) for each in sentences], enforce_sorted=False)
+        packed = pack_sequence(
+            [self.dropout(sentence) for sentence in sentences], enforce_sorted=False
+        )
         padded, lengths = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         return [
             self.scores(self.dropout(row[:length])) for row, length in zip(padded, lengths.tolist())

@@ -18,8 +18,10 @@ _PREFIX = "pairs of a sense: "
 
 def measure(encoder: ElmoEncoder, data: Path) -> Rows:
     lines = [line.split("\t") for line in FILE.read_text(encoding="utf-8").splitlines()]
-    found = [separated(encoder, word, [text.split() for text in texts]) for word, *texts in lines]
-    *lstms, mean = (100 * torch.stack(found).float().mean(0)).tolist()
+    row_parts = [
+        separated(encoder, word, [text.split() for text in texts]) for word, *texts in lines
+    ]
+    *lstms, mean = (100 * torch.stack(row_parts).float().mean(0)).tolist()
     rows = {layer_name(index): share for index, share in enumerate(lstms, start=1)} | {MEAN: mean}
     return {_PREFIX + name: [share] for name, share in rows.items()}
 
@@ -37,7 +39,9 @@ def separated(encoder: ElmoEncoder, word: str, sentences: list[list[str]]) -> to
         layers[:, sentence.index(word)]
         for layers, sentence in zip(encoder.layers(sentences), sentences)
     ]
-    first, second, other = (torch.cat([each[1:], each.mean(0, keepdim=True)]) for each in vectors)
+    first, second, other = (
+        torch.cat([vector[1:], vector.mean(0, keepdim=True)]) for vector in vectors
+    )
     same, *different = (
         torch.cosine_similarity(one, two, dim=1)
         for one, two in ((first, second), (first, other), (second, other))

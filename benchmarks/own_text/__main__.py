@@ -34,8 +34,8 @@ Results = dict[str, dict[str, float]]
 
 
 def main() -> None:
-    made = parser("own_text", __doc__)
-    add = made.add_argument
+    options = parser("own_text", __doc__)
+    add = options.add_argument
     add("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="default: all")
     add("--sizes", nargs="+", default=["50", "200", "1000", "5000", "all"], metavar="N")
     add("--draws", type=int, default=5, help=f"of sizes up to {_SMALL:,} (default: 5)")
@@ -43,32 +43,32 @@ def main() -> None:
     add("--data", type=Path, default=Path("data"), help="folder of the data (default: data)")
     add("--results", type=Path, default=Path("own_text.json"), help="default: own_text.json")
     add("--chart", type=Path, help="a PNG to draw")
-    args = made.parse_args()
+    args = options.parse_args()
     logging.disable(logging.INFO)
-    kept = Kept(args.results)
+    results = Kept(args.results)
     for task in args.tasks:
-        measure(task, args, kept)
+        measure(task, args, results)
     for task in args.tasks:
         columns = [TASKS[task].unit, *args.sizes, "training", "1,000 predictions"]
-        report(columns, rows(task, args.sizes, kept.found), "score in percent, CPU seconds")
+        report(columns, rows(task, args.sizes, results.results), "score in percent, CPU seconds")
     if args.chart is not None:
-        chart(args.tasks, kept.found).savefig(args.chart, dpi=150)
+        chart(args.tasks, results.results).savefig(args.chart, dpi=150)
 
 
-def measure(task: str, args: argparse.Namespace, kept: Kept) -> None:
+def measure(task: str, args: argparse.Namespace, results: Kept) -> None:
     """Adds what is missing in the results of a task."""
     kind, load, _ = TASKS[task]
     train, test = load(args.data)
-    found = systems(kind, args.bilm)
+    systems_of_kind = systems(kind, args.bilm)
     for size in args.sizes:
         num = len(train) if size == "all" else int(size)
         for seed in range(1, 1 + (args.draws if size != "all" and num <= _SMALL else 1)):
             examples = draw(train, num, seed)
-            for name, system in found.items():
+            for name, system in systems_of_kind.items():
                 bilm = args.bilm if "elmo" in name.lower() else ""
                 key = "|".join([task, size, str(seed), name, bilm])
                 work = partial(tried, system, kind, examples, test, args.data, seed)
-                kept.get(key, measure=work)
+                results.get(key, measure=work)
 
 
 def tried(
@@ -78,10 +78,10 @@ def tried(
     begun = time.process_time()
     predict = system(train, data.resolve(), seed)
     trained = time.process_time()
-    found = predict([each.text for each in test])
+    predictions = predict([example.text for example in test])
     ended = time.process_time()
     return {
-        "score": score(kind, [each.gold for each in test], found),
+        "score": score(kind, [example.gold for example in test], predictions),
         "train": trained - begun,
         "predict": 1000 * (ended - trained) / len(test),
         "labels": len(train),
@@ -104,9 +104,9 @@ def rows(task: str, sizes: list[str], results: Results) -> list[list[str]]:
     for name in names_of(results, task):
         keys = [key for key in results if key.startswith(f"{task}|") and name_of(key) == name]
         of = [[results[key] for key in keys if key.split("|")[1] == size] for size in sizes]
-        cells = [mean_cell([100 * each["score"] for each in found]) for found in of]
-        last = [each for found in of for each in found][-1:]
-        seconds = [f"{each[what]:.1f}" for each in last for what in ("train", "predict")]
+        cells = [mean_cell([100 * result["score"] for result in runs]) for runs in of]
+        last = [result for runs in of for result in runs][-1:]
+        seconds = [f"{result[what]:.1f}" for result in last for what in ("train", "predict")]
         table.append([name, *cells, *(seconds or ["", ""])])
     return table
 
@@ -114,17 +114,17 @@ def rows(task: str, sizes: list[str], results: Results) -> list[list[str]]:
 def chart(tasks: list[str], results: Results) -> Figure:
     figure = Figure((5.5 * len(tasks), 4.2), layout="constrained")
     axes: Any = figure.subplots(1, len(tasks), squeeze=False)[0]
-    for each, task in zip(axes, tasks):
+    for axis, task in zip(axes, tasks):
         for name in names_of(results, task):
             points: dict[float, list[float]] = {}
-            for key, found in results.items():
+            for key, result in results.items():
                 if key.split("|")[0] == task and name_of(key) == name:
-                    points.setdefault(found["labels"], []).append(100 * found["score"])
+                    points.setdefault(result["labels"], []).append(100 * result["score"])
             x = sorted(points)
             y = [statistics.mean(points[size]) for size in x]
-            each.plot(x, y, marker="o", linewidth=2.5 if "ELMo" in name else 1.2, label=name)
-        each.set(xscale="log", xlabel=TASKS[task].unit, ylabel="accuracy or F1, %")
-        each.legend(fontsize=8)
+            axis.plot(x, y, marker="o", linewidth=2.5 if "ELMo" in name else 1.2, label=name)
+        axis.set(xscale="log", xlabel=TASKS[task].unit, ylabel="accuracy or F1, %")
+        axis.legend(fontsize=8)
     return figure
 
 

@@ -59,13 +59,13 @@ def _reviews(data: Path) -> tuple[list[Example], list[Example]]:
 
 def _entities(data: Path) -> tuple[list[Example], list[Example]]:
     train, test = (read_tagged(data / "conll2003" / name) for name in ("eng.train", "eng.testa"))
-    return [Example(*each) for each in train], [Example(*each) for each in test]
+    return [Example(*fields) for fields in train], [Example(*fields) for fields in test]
 
 
 def _tags(data: Path) -> tuple[list[Example], list[Example]]:
     def read(name: str) -> list[Example]:
-        found = read_records(data / "pos" / name, "columns", ["word", "upos", "tag"])
-        return [Example(each.values["word"], each.values["tag"]) for each in found]
+        records = read_records(data / "pos" / name, "columns", ["word", "upos", "tag"])
+        return [Example(record.values["word"], record.values["tag"]) for record in records]
 
     return read("ewt.train.txt"), read("ewt.dev.txt")
 
@@ -97,7 +97,11 @@ def score(kind: str, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
     if kind == "texts":
         return sum(map(str.__eq__, gold, predicted)) / len(gold)
     if kind == "tags":
-        pairs = [pair for each in zip(gold, predicted) for pair in zip(*each, strict=True)]
+        pairs = [
+            pair
+            for pair_of_texts in zip(gold, predicted)
+            for pair in zip(*pair_of_texts, strict=True)
+        ]
         return sum(one == other for one, other in pairs) / len(pairs)
     right = num_gold = num_predicted = 0
     for one, other in zip(gold, predicted):

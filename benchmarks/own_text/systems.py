@@ -45,7 +45,7 @@ def _pipeline(*parts: Any, c: float) -> Train:
         steps = [part(data) if callable(part) else part for part in parts]
         classifier = LogisticRegression(C=c, max_iter=2000, random_state=seed)
         model = make_pipeline(*steps, classifier)
-        model.fit([each.text for each in examples], [each.gold for each in examples])
+        model.fit([example.text for example in examples], [example.gold for example in examples])
         return lambda texts: list(model.predict(list(texts)))
 
     return train
@@ -82,10 +82,10 @@ def _spacy(kind: str) -> Train:
         fix_random_seed(seed)
         nlp = spacy.blank("en")
         nlp.add_pipe(name)
-        labels = {each.gold for each in examples} if kind == "texts" else set()
+        labels = {example.gold for example in examples} if kind == "texts" else set()
         own, dev = held_out(examples)
-        docs = [reference(nlp, each, labels) for each in own]
-        pairs = [SpacyExample(bare(nlp, each), doc) for each, doc in zip(own, docs)]
+        docs = [reference(nlp, example, labels) for example in own]
+        pairs = [SpacyExample(bare(nlp, example), doc) for example, doc in zip(own, docs)]
         optimizer = nlp.initialize(lambda: pairs)
         best, best_state, waited = -1.0, nlp.to_bytes(), 0
         for _ in range(_MAX_EPOCHS):
@@ -93,9 +93,9 @@ def _spacy(kind: str) -> Train:
             for batch in minibatch(pairs, 16):
                 nlp.update(batch, sgd=optimizer, drop=0.2)
             with nlp.use_params(optimizer.averages):
-                found = score(kind, [each.gold for each in dev], predict(nlp, dev))
-                if found > best:
-                    best, best_state, waited = found, nlp.to_bytes(), 0
+                dev_score = score(kind, [example.gold for example in dev], predict(nlp, dev))
+                if dev_score > best:
+                    best, best_state, waited = dev_score, nlp.to_bytes(), 0
                     continue
             waited += 1
             if waited == _PATIENCE:
@@ -104,7 +104,7 @@ def _spacy(kind: str) -> Train:
         return lambda texts: predict(nlp, [Example(text, None) for text in texts])
 
     def predict(nlp: Any, examples: list[Example]) -> list[Any]:
-        docs = nlp.pipe([bare(nlp, each) for each in examples])
+        docs = nlp.pipe([bare(nlp, example) for example in examples])
         if kind == "texts":
             return [max(doc.cats, key=doc.cats.get) for doc in docs]
         if kind == "tags":
@@ -124,7 +124,7 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Train:
             own, dev = held_out(examples)
             for name, part in (("train", own), ("dev", dev)):
                 text, gold = ("text", "label") if kind == "texts" else ("tokens", "tags")
-                rows = [json.dumps({text: each.text, gold: each.gold}) for each in part]
+                rows = [json.dumps({text: example.text, gold: example.gold}) for example in part]
                 Path(folder, f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
             batch_size, num_epochs, patience = schedule(len(own))
             fields = {
@@ -153,14 +153,14 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Train:
 
         def predict(texts: Sequence[Any]) -> list[Any]:
             name = "text" if kind == "texts" else "tokens"
-            found = loaded.predict([{name: each} for each in texts])
+            answers = loaded.predict([{name: text_value} for text_value in texts])
             if kind == "texts":
-                return [answer["label"] for answer in found]
+                return [answer["label"] for answer in answers]
             if kind == "tags":
-                return [answer["tags"] for answer in found]
+                return [answer["tags"] for answer in answers]
             return [
                 write_tags(read_entities(answer["tags"], "BIOUL"), len(answer["tags"]), "BIO")
-                for answer in found
+                for answer in answers
             ]
 
         return predict
@@ -177,17 +177,17 @@ def _chosen(bilm: str) -> Any:
 def systems(kind: str, bilm: str) -> dict[str, Train]:
     """Returns the systems for a kind of task, by their names."""
     ours = "classify" if kind == "texts" else "tag"
-    found = {
+    systems_by_name = {
         "spaCy from nothing": _spacy(kind),
         f"{ours} with GloVe": _ours(kind, [], bilm),
         f"{ours} with GloVe and ELMo": _ours(kind, ["input"], bilm),
     }
     if kind != "texts":
-        return found
+        return systems_by_name
     features = lambda data: ElmoFeatures(bilm)  # noqa: E731
     return {
         "TF-IDF": _pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), c=WORDS_C),
         "mean of GloVe": _pipeline(_glove_mean, StandardScaler(), c=MEANS_C),
         "ElmoFeatures": _pipeline(features, StandardScaler(), c=MEANS_C),
-        **found,
+        **systems_by_name,
     }
