@@ -131,7 +131,7 @@ class Bidaf(Model):
         windows: torch.Tensor
         name = "sampled" if self.training else "read"
         ranges = [about.get(name, ()) for about in metadata or ()]
-        if all(len(each) < 2 for each in ranges):
+        if all(len(window_ranges) < 2 for window_ranges in ranges):
             q, p = self.read(question, passage)
             start, end = self.score(q, p)
             windows = p.mask.long()
@@ -176,7 +176,10 @@ class Bidaf(Model):
         h_start = self.start_encoder(x, p_mask)
         h_end = self.end_encoder(torch.cat([x, h_start], dim=-1), p_mask)
         logits = [layer(h).squeeze(-1) for layer, h in ((self.start, h_start), (self.end, h_end))]
-        start, end = (each.masked_fill(~p_mask, min_value_of_dtype(each.dtype)) for each in logits)
+        start, end = (
+            direction.masked_fill(~p_mask, min_value_of_dtype(direction.dtype))
+            for direction in logits
+        )
         return start, end
 
     def read_each(self, texts: Sequence[TextFieldTensors]) -> list[ReadText]:
@@ -199,8 +202,8 @@ class Bidaf(Model):
         def compute(indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
             of_window = [rows[index] for index in indices]
             questions = ReadText(question.h[of_window], question.mask[of_window])
-            read = zip(*(windows[index] for index in indices))
-            passages = ReadText(*(pad_sequence(list(parts), batch_first=True) for parts in read))
+            columns = zip(*(windows[index] for index in indices))
+            passages = ReadText(*(pad_sequence(list(parts), batch_first=True) for parts in columns))
             return self.score(questions, passages)
 
         lengths = [len(window.mask) for window in windows]
@@ -224,8 +227,8 @@ class Bidaf(Model):
             for window in windows or [Window(0, length)]
         ]
         texts = [window_of(passage, row, window.start, window.stop) for row, window in places]
-        (asked,) = self.read(question)
-        scores = self.score_each(asked, [row for row, _ in places], self.read_each(texts))
+        (question_text,) = self.read(question)
+        scores = self.score_each(question_text, [row for row, _ in places], self.read_each(texts))
         least = min_value_of_dtype(scores[0][0].dtype)
         logits = scores[0][0].new_full((2, *mask.shape), least)
         numbers = torch.zeros_like(mask, dtype=torch.long)
@@ -243,8 +246,8 @@ class Bidaf(Model):
 
     def _attend_to_itself(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         h = self._encode(self.residual_encoder, x, mask)
-        found = self.self_attention(h, mask)
-        return torch.relu(self.self_attended(torch.cat([found, h, found * h], dim=-1)))
+        attended = self.self_attention(h, mask)
+        return torch.relu(self.self_attended(torch.cat([attended, h, attended * h], dim=-1)))
 
     def _check_dimensions(self) -> None:
         embedded = self.text_embedder.get_output_dim()
