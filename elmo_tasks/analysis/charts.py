@@ -96,7 +96,7 @@ def draw_neighbors(report: dict[str, Any]) -> "Figure":
     for k, group in enumerate(report["groups"], start=1):
         x, y = zip(*(neighbor["point"] for neighbor in group))
         if report["beside"] is None:
-            typical = Occurrence(group[0]["words"], group[0]["place"]).line().split()
+            typical = Occurrence(group[0]["words"], group[0]["position"]).line().split()
             name = f"cluster {k}, {len(group):,}: {' '.join(typical)}"
             axes.scatter(x, y, s=14, alpha=0.7, label=name.replace("$", r"\$"))
         else:

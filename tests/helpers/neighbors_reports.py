@@ -13,7 +13,7 @@ def neighbors_report(*sizes: int, ranked: bool = False) -> dict[str, Any]:
             {
                 "cosine": 1 - 0.01 * n,
                 "words": WORDS,
-                "place": WORDS.index("play"),
+                "position": WORDS.index("play"),
                 "point": [float(k), float(n)],
             }
             for n in range(size)
@@ -28,7 +28,7 @@ def neighbors_report(*sizes: int, ranked: bool = False) -> dict[str, Any]:
         "num_sentences": 1234,
         "num_occurrences": 3 * sum(sizes),
         "num_sentences_of_other_forms": 0,
-        "beside": {"words": ["They", "play"], "place": 1} if ranked else None,
+        "beside": {"words": ["They", "play"], "position": 1} if ranked else None,
         "groups": groups,
         "nearest_words_of_layer_0": [{"word": "ball", "cosine": 0.625}],
         "nearest_words_of_file": [{"word": "game", "cosine": 0.5}] if ranked else [],

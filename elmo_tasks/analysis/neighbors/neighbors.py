@@ -103,14 +103,14 @@ def neighbors(
         "num_occurrences": corpus.num_occurrences,
         "num_sentences_of_other_forms": corpus.num_others,
         "other_forms": dict(corpus.forms.most_common(_MAX_FORMS)),
-        "beside": None if target is None else {"words": target.words, "place": target.position},
+        "beside": None if target is None else {"words": target.words, "position": target.position},
         # The clusters, or one group of all occurrences if they are ranked.
         "groups": [
             [
                 {
                     "cosine": cosine,
                     "words": occurrences[member].words,
-                    "place": occurrences[member].position,
+                    "position": occurrences[member].position,
                     "point": points[member].tolist(),
                 }
                 for member, cosine in group
@@ -140,7 +140,7 @@ def text_of(report: dict[str, Any], max_lines: int) -> str:
     for heading, group in _sections(report, max_lines):
         lines += ["", f"{heading}:"]
         for neighbor in group:
-            line = Occurrence(neighbor["words"], neighbor["place"]).line()
+            line = Occurrence(neighbor["words"], neighbor["position"]).line()
             lines.append(f"{neighbor['cosine']:6.3f} {line}")
     lines.append("")
     similar = _listed(report["nearest_words_of_layer_0"])

@@ -24,7 +24,7 @@ def found(word: str, text: Path = CORPUS, **settings: Any) -> dict[str, Any]:
 
 def vector(place: dict[str, Any], layer: int) -> torch.Tensor:
     """Returns the vector of a word in its sentence, computed alone."""
-    return BILM(batch_to_ids([place["words"]])).layers[0, layer, place["place"]]
+    return BILM(batch_to_ids([place["words"]])).layers[0, layer, place["position"]]
 
 
 def occurrences_of(word: str) -> set[tuple[str, int]]:
@@ -42,9 +42,9 @@ def test_occurrences_are_ranked_by_their_vectors_at_a_layer() -> None:
     report = found("goats", sentence=sentence, layer=1)
 
     assert report["layer"] == "LSTM 1"
-    assert report["beside"] == {"words": sentence.split(), "place": 1}
+    assert report["beside"] == {"words": sentence.split(), "position": 1}
     (ranked,) = report["groups"]
-    places = {(" ".join(place["words"]), place["place"]) for place in ranked}
+    places = {(" ".join(place["words"]), place["position"]) for place in ranked}
     assert places == occurrences_of("goats")
     wanted = vector(report["beside"], 1)
     cosines = [place["cosine"] for place in ranked]
@@ -58,7 +58,7 @@ def test_occurrences_are_clustered_beside_the_words_of_layer_0() -> None:
 
     assert report["layer"] == "LSTM 2" and len(report["groups"]) == 3
     members = [
-        (" ".join(place["words"]), place["place"]) for group in report["groups"] for place in group
+        (" ".join(place["words"]), place["position"]) for group in report["groups"] for place in group
     ]
     assert set(members) == occurrences_of("the") and len(members) == report["num_occurrences"]
     for group in report["groups"]:
