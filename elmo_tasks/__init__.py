@@ -1,8 +1,9 @@
 """
 ELMo (Peters et al. 2018) and the tasks of its paper.
 
-The biLM, its files, the store of computed layers, the mix of layers and `ElmoEncoder` need PyTorch,
-but not AllenNLP. `elmo_tasks.plugin` registers everything else with AllenNLP.
+The biLM, its files, the store of layers, the mix of layers and `ElmoEncoder` need PyTorch, but not
+AllenNLP. `elmo_tasks.plugin` registers the readers, models, predictors and the trainer with
+AllenNLP.
 """
 
 from __future__ import annotations

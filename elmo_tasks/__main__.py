@@ -1,6 +1,6 @@
 """
-Runs the script `elmo-tasks`. It imports nothing before `main`, so that Ctrl-C at any moment ends
-the process as it does later: by one line and exit status 130.
+Runs the script `elmo-tasks`. This file imports nothing before it calls `main`. So Ctrl-C always
+ends the process with one line and exit status 130, even while Python imports the package.
 """
 
 import sys

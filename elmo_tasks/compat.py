@@ -1,7 +1,7 @@
 """
 Repairs AllenNLP 2.10.1 where it fails with current versions of Python, PyTorch and NumPy. Importing
-this module makes the repairs. Three classes are registered under AllenNLP's own names, so that
-existing configs run unchanged.
+this module makes the repairs. Three classes take the place of AllenNLP's classes of the same
+registered names, so existing configs run unchanged.
 """
 
 import os
@@ -49,9 +49,9 @@ class CompatibleMultiProcessDataLoader(SharedDataLoader):
     """
     AllenNLP's `multiprocess` data loader, whose workers can also be spawned.
 
-    AllenNLP gives every worker a lock of the default start method. Since 3.11.5, Python refuses to
-    send that lock to a worker with another start method, such as `start_method: "spawn"`. Here
-    the lock is of the method that starts the workers.
+    AllenNLP makes its lock with the default start method. Since 3.11.5, Python refuses to send such
+    a lock to a worker with another start method, such as `start_method: "spawn"`. This class makes
+    the lock with the start method of the workers.
 
     Registered as a `DataLoader` with name "multiprocess".
     """
@@ -68,9 +68,9 @@ class CompatibleMultiProcessDataLoader(SharedDataLoader):
 @Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
 class SavedVocabulary(Vocabulary):
     """
-    Loads a vocabulary as AllenNLP's `from_files` does. In a distributed training run, each process
-    loads the vocabulary of the run by this type, whatever type the config names. A vocabulary with
-    counts then becomes a `CountedVocabulary`.
+    Loads a vocabulary as AllenNLP's `from_files` does, but a vocabulary with counts becomes a
+    `CountedVocabulary`. In a distributed training run, AllenNLP loads the vocabulary of the run by
+    the type `from_files`, even if the config names another type.
     """
 
     @classmethod
@@ -88,8 +88,8 @@ class SavedVocabulary(Vocabulary):
 def allow_numpy_scalars() -> None:
     """
     Lets `torch.load` read NumPy scalars with `weights_only`, the default since PyTorch 2.6. Some
-    schedulers (`cosine`) and metrics put such scalars in the training state, which `--recover`
-    reads.
+    metrics and schedulers, such as `cosine`, save such scalars in a checkpoint, and `--recover`
+    reads it.
     """
     # The function that unpickles NumPy's scalars has no public name.
     scalar = np.float64().__reduce__()[0]

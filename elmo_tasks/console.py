@@ -34,10 +34,7 @@ _TRAINING = ("ablation", "train")
 
 
 def main() -> None:
-    """
-    Runs the command that `sys.argv` names. The script calls `__main__.py`, which calls this
-    function.
-    """
+    """Runs the command that `sys.argv` names. `__main__.py` calls this function."""
     with one_line_errors("elmo-tasks"):
         _main()
 
@@ -68,7 +65,7 @@ def _main() -> None:
 
 
 def _interrupt(*_: Any) -> None:
-    """Ends the child processes, then this process as Ctrl-C does."""
+    """Ends the child processes, and then this process with the exit status of Ctrl-C."""
     import multiprocessing
 
     for child in multiprocessing.active_children():
@@ -116,8 +113,8 @@ def _make_quiet() -> None:
 
 class _PluginFinder:
     """
-    Finds the plugin, wherever it is imported. The import of the plugin then makes AllenNLP quiet,
-    and defers the packages.
+    Finds the module `elmo_tasks.plugin` when it is imported. Before the module runs, AllenNLP is
+    made quiet, and some packages are set to be imported at their first use.
     """
 
     def __init__(self, packages: Sequence[str]) -> None:

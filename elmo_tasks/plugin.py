@@ -1,7 +1,6 @@
 """
-Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name,
-and repairs AllenNLP (`compat.py`). Only one more thing changes for AllenNLP: the vocabulary of a
-distributed training run (`SavedVocabulary` in `compat.py`).
+Registers every name of elmo_tasks with AllenNLP: imports every module that registers a name. Also
+makes the repairs of `compat.py`. Nothing else in AllenNLP changes.
 
 AllenNLP's commands import the plugin through `elmo_tasks`. A script that imports elmo_tasks before
 AllenNLP must also `import elmo_tasks.plugin`.

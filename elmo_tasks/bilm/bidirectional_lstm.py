@@ -13,8 +13,8 @@ from elmo_tasks.kernels.threads import for_each
 
 class DistinctVectors(NamedTuple):
     """
-    Holds x^LM of a batch, computed once for each distinct token. `vectors` has shape (distinct
-    tokens, projection_dim). `rows` has the row of each token of the flattened batch.
+    Holds x^LM of the distinct tokens of a batch, in `vectors` of shape (distinct tokens,
+    projection_dim). `rows` has, for each token of the flattened batch, its row in `vectors`.
     """
 
     vectors: torch.Tensor
@@ -24,7 +24,9 @@ class DistinctVectors(NamedTuple):
     def of(
         cls, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
     ) -> "DistinctVectors":
-        """Calls `compute` with the distinct tokens of char ids of shape (batch, length, 50)."""
+        """
+        Calls `compute` once, with the distinct tokens of char ids of shape (batch, length, 50).
+        """
         distinct, rows = distinct_rows(char_ids.flatten(0, 1))
         return cls(compute(distinct), rows)
 
@@ -51,8 +53,8 @@ def bidirectional_layers(
     lengths (`torch.LongTensor`): Shape (batch,): the number of tokens without the boundaries.
     start: The state that each row starts from: `h` and `c` of shapes (num_layers, 2, batch,
         projection_dim) and (num_layers, 2, batch, cell_dim).
-    last: Receives the state after the last step of each row, in the same shapes.
-    at_once: Whether the directions run on two threads; only without gradients.
+    last: Is filled with the state after the last step of each row, in the shapes of `start`.
+    at_once: Whether the two directions run on two threads. No gradient may be needed then.
     boundaries: Whether the output includes the boundaries of sentences.
 
     # Returns

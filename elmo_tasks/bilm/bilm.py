@@ -43,11 +43,12 @@ class BiLmOutput(NamedTuple):
 class BiLm(torch.nn.Module):
     """
     The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN
-    and/or a table of words, and two separate stacks of LSTMs. It trains; a `FrozenBiLm` does not.
+    (or a table of words, or both), and two separate stacks of LSTMs. The weights of a `BiLm` can be
+    trained; those of a `FrozenBiLm` cannot.
 
     # Parameters
 
-    options: The content of an `options.json` in bilm-tf's format, or the `BiLmOptions` made of it.
+    options: The content of an `options.json` in bilm-tf's format, or its `BiLmOptions`.
     state: The state that the LSTMs start from: `reset`, `snapshot` or `carry` (see `state.py`).
     dropout: Dropout on the input of every LSTM layer.
 
@@ -82,11 +83,11 @@ class BiLm(torch.nn.Module):
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
         Writes `options.json`, with the start state, and `weights.hdf5`, rounded to `dtype`.
-        AllenNLP and bilm-tf can read them too. A biLM of words also gets its `vocab.txt`. Each file
-        appears whole. The options appear last, so a folder that has them is complete. Files of
-        these names are replaced, and a `mix.json` is removed, because it belongs to the biLM that
-        is replaced. Raises `ConfigurationError` if the folder has a biLM of another format, which
-        would be read instead.
+        AllenNLP and bilm-tf can read these files too. A biLM of words also gets its `vocab.txt`.
+        Each file appears whole, and the options appear last, so a folder with options is complete.
+        Files of these names are replaced. A `mix.json` is removed, because it belongs to the old
+        biLM. Raises `ConfigurationError` if the folder has a biLM of another format, because a
+        reader of the folder would open that biLM.
         """
         if not self.format.in_hdf5:
             raise ConfigurationError(
@@ -141,19 +142,19 @@ class BiLm(torch.nn.Module):
         return {name: tensors[name] for name in tensors if not name.startswith("state.")}
 
     def weights_hash(self) -> bytes:
-        """Returns a hash of the weights, which is the same in every process."""
+        """Returns a hash of the weights. Every process computes the same hash."""
         return hash_tensors(*(tensor for _, tensor in sorted(self.weights().items())))
 
     def read(self, path: str | os.PathLike) -> None:
         """
-        Fills the weights, in place, from a file that fits the options. Raises `ConfigurationError`
-        if it does not.
+        Fills the weights, in place, from a file. Raises `ConfigurationError` if the file does not
+        fit the options.
         """
         with self.format.open(os.fspath(path), self.options) as weights:
             weights.fill(self.state_dict(), self.token_layer)
 
     def take_snapshot(self) -> None:
-        """Computes, with the present weights, the state that a `snapshot` biLM starts from."""
+        """Computes the start state of a `snapshot` biLM from its present weights."""
         self.state.take(
             lambda text, start: self.run(text, start)[1], self.like, self.options.max_characters
         )
@@ -163,8 +164,8 @@ class BiLm(torch.nn.Module):
         # Parameters
 
         char_ids (`torch.LongTensor`): Shape (batch, length, 50), as AllenNLP's indexer
-            `elmo_characters` gives them, with zeros at padding; or with other numbers of characters
-            (see `fitted`).
+            `elmo_characters` gives them, with zeros at padding. The last size may differ (see
+            `fitted`).
         boundaries: Whether the layers include the boundaries of each sentence;
             the length is then greater by 2.
         """
@@ -176,8 +177,8 @@ class BiLm(torch.nn.Module):
 
     def fitted(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
-        Returns char ids with the number of characters for each token that the options say, made of
-        char ids with any number (see `fitted_char_ids`).
+        Cuts or pads char ids to the number of characters per token that the options give (see
+        `fitted_char_ids`).
         """
         return fitted_char_ids(char_ids, self.options.max_characters)
 
@@ -210,8 +211,8 @@ class BiLm(torch.nn.Module):
 
     def two_at_once(self, num_rows: int) -> AbstractContextManager[bool]:
         """
-        Yields whether two threads may share the work on `num_rows` sentences. They may on a CPU,
-        if there are no gradients, no autocast and no dropout.
+        Yields whether two threads may share the work on `num_rows` sentences. They may if the biLM
+        is on a CPU, without gradients, autocast and dropout.
         """
         step = num_rows * 4 * self.options.cell_dim * self.options.projection_dim
         draws = self.training and self.forward_stack.dropout.p > 0

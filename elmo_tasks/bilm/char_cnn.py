@@ -60,8 +60,9 @@ class CharCnn(torch.nn.Module):
     @torch.no_grad()
     def freeze(self, dtype: torch.dtype | None = None) -> None:
         """
-        Lays the weights out for products in this dtype, by default their own, and for look-up.
-        Until `thaw` is called, the weights must not change.
+        Copies the weights into layouts for fast matrix products in `dtype` (by default the dtype of
+        the weights). Convolutions may become tables by character. Until `thaw` is called, the
+        weights must not change.
         """
         tables: list[torch.Tensor] = []
         windows: list[FrozenProduct] = []
@@ -78,7 +79,7 @@ class CharCnn(torch.nn.Module):
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
-        Returns x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50). The padding
+        Maps char ids of shape (tokens, 50) to x^LM: shape (tokens, projection_dim). The padding
         within a token has the largest id and a learned embedding, so it influences x^LM.
         """
         if not self._has_tables():
@@ -108,7 +109,7 @@ class CharCnn(torch.nn.Module):
         return self._multiplied(x, -1)
 
     def _multiplied(self, x: torch.Tensor, k: int) -> torch.Tensor:
-        """Computes the product of highway layer `k`, or of the projection if `k` is -1."""
+        """Computes the matrix product of highway layer `k`, or of the projection if `k` is -1."""
         if self._frozen is not None:
             return self._frozen.layers[k](x)
         return trained_product(x, self._layers[k].weight, self._layers[k].bias)
@@ -121,7 +122,10 @@ class CharCnn(torch.nn.Module):
         return looks_up(self.embedding) and self.num_characters <= _MAX_LOOKED_UP
 
     def _looked_up(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """Returns each filter's maximum over all windows, by look-up."""
+        """
+        Returns each filter's maximum over all windows. Adds up tabulated convolutions of
+        characters.
+        """
         if (
             len(char_ids)
             and not 0 <= int(char_ids.min()) <= int(char_ids.max()) < self.num_characters
@@ -164,7 +168,10 @@ class CharCnn(torch.nn.Module):
 
 
 class _Frozen(NamedTuple):
-    """The tables or products of the convolutions, and the products of highways and projection."""
+    """
+    The frozen weights: tables or products for the convolutions, products for highways and
+    projection.
+    """
 
     tables: list[torch.Tensor]
     windows: list[FrozenProduct]
@@ -173,9 +180,9 @@ class _Frozen(NamedTuple):
 
 class _HighwayWeights(torch.nn.Module):
     """
-    The weights of the highway layers, under the names that AllenNLP's `Highway` gives them. A gate
-    of 1 passes the input on. In bilm-tf a gate of 1 takes the transform, so `layout.py` negates the
-    gate's weights.
+    The weights of the highway layers, with the names of AllenNLP's `Highway`. A gate of 1 passes
+    the input on. In bilm-tf, a gate of 1 passes the transformed input on, so `layout.py` negates
+    the gate's weights.
     """
 
     def __init__(self, dim: int, num_layers: int) -> None:

@@ -1,4 +1,7 @@
-"""The formats of biLMs: their token layers, and how their options and weights are read."""
+"""
+Knows the formats of biLMs: bilm-tf's, and ELMoForManyLangs's. A format has its own token layer, and
+its own way to read options and weights.
+"""
 
 import os
 from collections.abc import Callable
@@ -23,7 +26,7 @@ class TokenLayer(Protocol):
 
     @property
     def embedding(self) -> torch.Tensor:
-        """A tensor with the device and dtype of the layer's vectors."""
+        """A tensor with the device and the dtype of the vectors that the layer returns."""
 
     def __call__(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Returns x^LM of shape (tokens, projection_dim) for char ids of shape (tokens, 50)."""
@@ -40,11 +43,12 @@ class Format(NamedTuple):
     """
     # Parameters
 
-    name: The name in messages, which say "a biLM of ...".
-    key: The name of the token layer in a `BiLm`, with which the keys of its weights begin.
-    token_layer: Makes the module that is a `TokenLayer`.
-    open: Opens the path of weights, and checks them before a biLM takes memory for the options.
-    in_hdf5: Whether the weights are a `weights.hdf5`, which alone can be written.
+    name: The name in messages, after "a biLM of".
+    key: The attribute of a `BiLm` that is the token layer. The keys of the layer's weights begin
+        with it.
+    token_layer: Makes the token layer.
+    open: Opens a file of weights, and checks that it fits the options, before a biLM is allocated.
+    in_hdf5: Whether the weights are a `weights.hdf5`. No other weights can be written.
     """
 
     name: str

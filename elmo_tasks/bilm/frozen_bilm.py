@@ -28,7 +28,7 @@ FINGERPRINT = "fingerprint"
 
 class LayerSource(NamedTuple):
     """
-    Describes a biLM to a store, which does not see the `BiLm` itself.
+    Describes a biLM to a store of layers.
 
     # Parameters
 
@@ -58,21 +58,20 @@ class Store(Protocol):
 
 class FrozenBiLm(BiLm):
     """
-    A biLM that does not train. It remembers the vectors of tokens and, in a store, the layers of
-    sentences. At its first use, it copies the weights into a layout for fast products. After that,
-    change the weights only with `load_state_dict` or `to`, which discard the copies.
+    A biLM that does not train. It remembers x^LM of recent tokens and, in a store, the layers of
+    sentences. At its first use, it copies the weights into a layout for fast matrix products. After
+    that, change the weights only with `load_state_dict` or `to`: both discard the copies.
 
     # Parameters
 
     options, state: As for `BiLm`.
-    dtype: The dtype of the matrix products: `float32`; `bfloat16`, which is
-        faster on a device that has units for it, and slower than `float32` elsewhere; or `auto`,
-        which takes the faster of the two on the device of the weights. Weights, sums and layers
-        stay in float32.
+    dtype: The dtype of the matrix products: `float32`, `bfloat16`, or `auto` for the faster of the
+        two on the device of the weights. `bfloat16` is faster only on a device that has units for
+        it. Weights, sums and layers stay in float32.
     cached_tokens: The number of tokens whose x^LM is remembered on a CPU; 0 for
         none.
-    store: Remembers the layers of every sentence that the biLM has read. The biLM must not carry
-        its state, so that a sentence has the same layers every time.
+    store: Remembers the layers of every sentence that the biLM has read. The `state` must not be
+        `carry`, because a sentence must have the same layers every time.
     """
 
     trains = False
@@ -129,8 +128,8 @@ class FrozenBiLm(BiLm):
 
     def forward(self, char_ids: torch.Tensor, boundaries: bool = False) -> BiLmOutput:
         """
-        As `BiLm.forward`, without a gradient. A store keeps no boundaries, so layers with
-        boundaries are always computed.
+        Does what `BiLm.forward` does, without a gradient. A store has no layers of boundaries, so a
+        call with `boundaries` always computes the layers.
         """
         char_ids = self.fitted(char_ids)
         if self.is_random and not self._warned:
@@ -153,8 +152,9 @@ class FrozenBiLm(BiLm):
 
     def leave_out_weights(self, state: StateDict, prefix: str) -> StateDict:
         """
-        Returns a copy of a model's state dict that has the fingerprint of this biLM instead of its
-        weights. `prefix` begins the biLM's keys, such as `text_embedder.bilm.`.
+        Returns a copy of a model's state dict in which a hash, the fingerprint, takes the place of
+        this biLM's weights. The keys of the weights begin with `prefix`, such as
+        `text_embedder.bilm.`.
         """
         # A copy keeps the metadata that PyTorch attaches to a state dict.
         short = copy.copy(state)
@@ -166,8 +166,8 @@ class FrozenBiLm(BiLm):
     def put_back_weights(self, state: StateDict, prefix: str) -> StateDict:
         """
         Reverses `leave_out_weights`. Returns the state dict itself if it has no fingerprint. Raises
-        `ValueError` if the state dict was saved with another biLM. Only the dtype of products may
-        differ.
+        `ValueError` if the state dict was saved with another biLM. A biLM that differs only in the
+        `dtype` of its products counts as the same.
         """
         fingerprint = state.get(prefix + FINGERPRINT)
         if fingerprint is None:
@@ -184,7 +184,7 @@ class FrozenBiLm(BiLm):
         return whole
 
     def read(self, path: str | os.PathLike) -> None:
-        """As `BiLm.read`. All that was computed from the old weights is forgotten."""
+        """Does what `BiLm.read` does, and forgets everything computed from the old weights."""
         super().read(path)
         _note_weights(self, None)
 
@@ -215,7 +215,9 @@ class FrozenBiLm(BiLm):
         return cache.vectors(char_ids, compute)
 
     def _freeze(self) -> TokenCache:
-        """Prepares the products of the modules. Makes and returns an empty cache of tokens."""
+        """
+        Copies the weights into the layout for fast products. Returns a new, empty cache of tokens.
+        """
         # `None` stands for the dtype of the weights.
         dtype = torch.bfloat16 if self.dtype == "bfloat16" else None
         for module in self._modules_with_products():
@@ -257,7 +259,7 @@ def _take_fingerprint(
     __: bool,
     *problems: list[str],
 ) -> None:
-    """Lets `load_state_dict` accept a state dict that has a fingerprint in place of the weights."""
+    """Lets `load_state_dict` accept a state dict with a fingerprint in place of the weights."""
     if prefix + FINGERPRINT not in state:
         return
     try:

@@ -28,8 +28,8 @@ _BOUNDARIES = {BEGIN_SENTENCE: BEGIN_TOKEN.encode(), END_SENTENCE: END_TOKEN.enc
 
 class Lexicon(torch.nn.Module):
     """
-    Maps words to the rows of a table. The words are saved with the weights, as bytes. A word of
-    more than 48 bytes is known by its first 48, as in char ids.
+    Maps words to the rows of a table. The words are saved with the weights, as bytes. Only the
+    first 48 bytes of a word count, as in char ids.
     """
 
     def __init__(self, num_words: int) -> None:
@@ -41,7 +41,8 @@ class Lexicon(torch.nn.Module):
 
     def set_words(self, words: Sequence[str]) -> None:
         """
-        Sets the words. Raises `ConfigurationError` if `<UNK>` is missing, or the number is wrong.
+        Sets the words. Raises `ConfigurationError` if `<UNK>` is missing, or if there are too few
+        or too many words.
         """
         if UNKNOWN_WORD not in words:
             raise ConfigurationError(
@@ -57,7 +58,7 @@ class Lexicon(torch.nn.Module):
         self._rows = None
 
     def get_words(self) -> list[str]:
-        """Returns the words in the order of their rows. Long words are cut."""
+        """Returns the words in the order of their rows, cut to 48 bytes."""
         return [word.decode() for word in _words(self.words)]
 
     def rows(self, words: Sequence[bytes]) -> torch.Tensor:
@@ -71,8 +72,9 @@ class Lexicon(torch.nn.Module):
 
 class WordTable(torch.nn.Module):
     """
-    Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN.
-    bilm-tf does the same if its options lack `char_cnn`. Any other word has the vector of `<UNK>`.
+    Gives each word of a vocabulary a trained vector as its x^LM. Any other word has the vector of
+    `<UNK>`. The table takes the place of the character CNN, as in bilm-tf if the options lack
+    `char_cnn`.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -100,7 +102,9 @@ def words_of(char_ids: torch.Tensor) -> list[bytes]:
 
 
 def _key(word: bytes) -> bytes:
-    """Returns the bytes of a word without its last character, if that character was cut in two."""
+    """
+    Returns the bytes of a word. If the cut to 48 bytes divided the last character, leaves it out.
+    """
     return word if len(word) < _WORD_BYTES else word.decode("utf-8", "ignore").encode()
 
 

@@ -26,15 +26,15 @@ def make_bilm(
     # Parameters
 
     options: The content of an `options.json` in bilm-tf's format, or its path.
-    pretrained_file: The path of the weights (`bilm_from_config` takes a name, too). A biLM of words
-        needs its `vocab.txt` beside the weights. AllenNLP removes this key from an archived config,
-        and takes the weights from the archive.
-    state: As for `BiLm`. By default the state that the options name. If they name no state, it is
-        `reset` with `requires_grad`, and `snapshot` without.
+    pretrained_file: The path of the weights (in a config, also a name). A biLM of words needs its
+        `vocab.txt` beside the weights. AllenNLP removes this key from the config of an archive, and
+        takes the weights from the archive.
+    state: As for `BiLm`. By default the state in the options. If the options have none, the state
+        is `reset` with `requires_grad`, and `snapshot` without.
     requires_grad: Whether the biLM is trained too.
     dropout: As for `BiLm`; only with `requires_grad`.
-    dtype, cached_tokens, store: As for `FrozenBiLm`. With `requires_grad`, there is no store, the
-        only dtype is `float32`, and `auto` means `float32`.
+    dtype, cached_tokens, store: As for `FrozenBiLm`. A biLM with `requires_grad` takes no store,
+        and its only dtype is `float32`, also with `auto`.
 
     # Raises
 

@@ -1,6 +1,6 @@
 """
-The biLMs of ELMoForManyLangs (Che et al. 2018): their token layer, and their files, a folder
-with `config.json`, `char.dic`, `word.dic`, `encoder.pkl` and `token_embedder.pkl`.
+Reads the biLMs of ELMoForManyLangs (Che et al. 2018), and computes their token layer. A biLM is a
+folder with `config.json`, `char.dic`, `word.dic`, `encoder.pkl` and `token_embedder.pkl`.
 """
 
 import logging
@@ -60,9 +60,9 @@ _BOUNDARIES = (BEGIN_TOKEN.encode(), END_TOKEN.encode())
 
 class ManyLangsTokens(torch.nn.Module):
     """
-    Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over listed
-    characters, and a vector for each word of a vocabulary. A projection joins the two. Words and
-    characters that are not listed count as `<UNK>`.
+    Computes x^LM as ELMoForManyLangs does (Che et al. 2018). A character CNN and a table of words
+    each give a token a vector, and a projection maps both to x^LM. Characters that `char.dic` lacks
+    and words that `word.dic` lacks count as `<UNK>`.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -89,7 +89,9 @@ class ManyLangsTokens(torch.nn.Module):
         return x + linear(embedding(rows, self.word_embedding), self.word_projection)
 
     def _characters(self, words: list[bytes]) -> torch.Tensor:
-        """Returns the ids of the listed characters of words, padded: shape (tokens, 50)."""
+        """
+        Returns the ids that `char.dic` gives the characters of words, padded: shape (tokens, 50).
+        """
         width = self.char_cnn.max_characters
         entries: list[bytes] = []
         for word in words:
@@ -104,11 +106,11 @@ class ManyLangsTokens(torch.nn.Module):
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. `config` is the
-    content of `config.json`. It has the sizes, or names a second config that has them, in the
-    folder or its subfolder `configs`. If this is the sample config of the release, its file may be
-    missing. If `config.json` names no second config, the only other config there is taken, or else
-    the sample config; wrong sizes are noticed when the weights are read. Raises
-    `ConfigurationError` if another file is missing or describes another kind of model.
+    content of `config.json`. The sizes are in `config` itself, or in a second config, which
+    `config` names and which lies in the folder or in its subfolder `configs`. If `config` names
+    none, the only other config there is read, or else the sample config of the release. Wrong sizes
+    are noticed when the weights are read. Raises `ConfigurationError` if a file is missing or
+    describes another kind of model. The file of the sample config may be missing.
     """
     sizes = config if config.keys() >= _SIZES.keys() else _sizes(config.get("config_path"), folder)
     try:
@@ -136,7 +138,7 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def read_dictionary(path: Path) -> list[str]:
     """
-    Reads `char.dic` or `word.dic`: an entry and its number on each line, with a tab between them.
+    Reads `char.dic` or `word.dic`. Each line has an entry and its number, with a tab between them.
     Returns the entries in the order of their numbers. Raises `ConfigurationError` if the file is
     missing or has another form.
     """
@@ -162,7 +164,7 @@ def read_dictionary(path: Path) -> list[str]:
 
 
 class ManyLangsWeights(NamedTuple):
-    """The weights in a folder of ELMoForManyLangs, which are pickles of tensors alone."""
+    """The weights in a folder of ELMoForManyLangs: pickles that hold only tensors."""
 
     folder: Path
     options: BiLmOptions

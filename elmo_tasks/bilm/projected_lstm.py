@@ -10,9 +10,10 @@ from elmo_tasks.kernels.recurrence import FrozenRecurrence, Recurrence
 class ProjectedLstm(torch.nn.Module):
     """
     One direction of one layer of the biLM: an LSTM with a projection (Sak et al. 2014; Peters et
-    al. 2018, section 3.2). The output is projected to a smaller width before it is returned and fed
-    back. `cell_clip` and `projection_clip` bound the absolute values of the cell state and of the
-    projected output. Without bounds, the layer equals `torch.nn.LSTM` with `proj_size`.
+    al. 2018, section 3.2). At each step, the output is projected to a smaller width. The projected
+    output is returned, and is the recurrent input of the next step. `cell_clip` and
+    `projection_clip` bound the absolute values of the cell state and of the projected output.
+    Without bounds, the layer equals `torch.nn.LSTM` with `proj_size`.
 
     The four gates are in the order input, forget, output, candidate, so that one call of sigmoid
     serves the first three.
@@ -40,8 +41,8 @@ class ProjectedLstm(torch.nn.Module):
 
     def reset_parameters(self) -> None:
         """
-        Draws the weights as TensorFlow's LSTM does, where the input and the recurrent weight are
-        one matrix.
+        Draws the weights as TensorFlow's LSTM does, with the input weights and the recurrent
+        weights as one matrix.
         """
         fans = sum(self.input_weight.shape) + self.projection_dim
         for weight in (self.input_weight, self.recurrent_weight):
@@ -52,8 +53,9 @@ class ProjectedLstm(torch.nn.Module):
 
     def freeze(self, dtype: torch.dtype | None = None) -> None:
         """
-        Lays the weights out for products in this dtype, by default their own. Until `thaw` is
-        called, the weights must not change, and no gradient is computed.
+        Copies the weights into a layout for fast matrix products in `dtype` (by default the dtype
+        of the weights). Until `thaw` is called, the weights must not change, and no gradient is
+        computed.
         """
         self._frozen = FrozenRecurrence(*self._weights, dtype=dtype)
 
@@ -64,8 +66,9 @@ class ProjectedLstm(torch.nn.Module):
         self, inputs: torch.Tensor, batch_sizes: list[int], state: LstmState
     ) -> tuple[torch.Tensor, LstmState]:
         """
-        Returns the outputs, shape (tokens, projection_dim), and the state of every row after its
-        last step, for packed inputs of shape (tokens, input_dim). No gradient reaches `state`.
+        Reads packed inputs of shape (tokens, input_dim). Returns the outputs, shape (tokens,
+        projection_dim), and the state of every row after its last step. No gradient reaches
+        `state`.
         """
         h, c = state.h.detach().clone(), state.c.detach().clone()
         clips = (self.cell_clip, self.projection_clip)
@@ -84,8 +87,8 @@ class LstmStack(torch.nn.Module):
     """
     The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
     connections, each layer but the first adds its input to its output. As in bilm-tf, dropout is
-    applied to the input before both the layer and this sum, and the recurrent input of a layer is
-    its output without the sum.
+    applied to this input, for the layer and for the sum. The recurrent input of a layer is its
+    output before the sum.
     """
 
     def __init__(self, options: BiLmOptions, dropout: float = 0.0) -> None:
@@ -109,7 +112,7 @@ class LstmStack(torch.nn.Module):
         """
         # Parameters
 
-        inputs: Shape (tokens, projection_dim), packed in the order in which this direction reads.
+        inputs: Shape (tokens, projection_dim), packed in the order in which the direction reads.
         state: Shapes (num_layers, rows, projection_dim) and (num_layers, rows, cell_dim).
 
         # Returns

@@ -28,9 +28,9 @@ class LstmState(NamedTuple):
 
 class InitialState(torch.nn.Module):
     """
-    Gives the state that the LSTMs of both directions start from. This class stands for the setting
-    `reset`: it gives zeros, for a biLM that was trained sentence by sentence. The classes for
-    `snapshot` and `carry` extend it.
+    Gives the state that the LSTMs of both directions start from. This class is for the setting
+    `reset`: all states are zeros, as in a biLM that was trained sentence by sentence. The classes
+    for `snapshot` and `carry` extend it.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -46,11 +46,11 @@ class InitialState(torch.nn.Module):
         )
 
     def before(self, num_rows: int, like: torch.Tensor) -> LstmState:
-        """Returns the state that rows start from, on the device and in the dtype of `like`."""
+        """Returns the start state of `num_rows` rows, on the device and in the dtype of `like`."""
         return self.zeros(num_rows, like)
 
     def after(self, state: LstmState) -> None:
-        """Receives the state in which the rows ended."""
+        """Is called with the state in which the rows of a batch ended."""
 
     def take(
         self,
@@ -59,8 +59,8 @@ class InitialState(torch.nn.Module):
         max_characters: int,
     ) -> None:
         """
-        Computes the start state, if it depends on the weights. `run` runs the biLM over char ids
-        from a state, and returns the state at the end.
+        Computes the start state, if it depends on the weights. `run` reads char ids with the biLM
+        from a given state, and returns the state at the end.
         """
 
 
@@ -102,9 +102,10 @@ class SnapshotState(InitialState):
 
 class CarryState(InitialState):
     """
-    Starts a row where the same row of the previous call ended (`carry`), as AllenNLP's ELMo does.
-    Vectors then depend on the order of batches. If a batch has more rows than any before, the new
-    rows start from zeros; if a batch has fewer rows, the states of the other rows are kept.
+    Starts each row of a batch from the state in which this row of the previous batch ended
+    (`carry`), as AllenNLP's ELMo does. So vectors depend on the order of batches. A row that no
+    earlier batch had starts from zeros. A smaller batch leaves the states of the remaining rows as
+    they are.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

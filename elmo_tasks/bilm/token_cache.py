@@ -6,9 +6,9 @@ import torch
 
 class TokenCache:
     """
-    Keeps x^LM of recent tokens, so that the character CNN of a frozen biLM runs over new tokens
-    only. A full cache drops the token that it has had longest. A thread or a forked process that
-    finds the cache in use computes the vectors itself. At the original size, a token takes 2 kB.
+    Keeps x^LM of recent tokens, so the character CNN of a frozen biLM runs only over new tokens. A
+    full cache drops its oldest token. If another thread is using the cache, x^LM is computed
+    without it. With the widths of `original`, a token takes 2 kB.
     """
 
     def __init__(self, max_tokens: int) -> None:

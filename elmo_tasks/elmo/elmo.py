@@ -26,8 +26,8 @@ class Elmo(torch.nn.Module):
     num_mixes: The number of mixes.
     keep_sentence_boundaries: Whether the two boundaries of each sentence have
         vectors too, as in AllenNLP's `Elmo`. A store of the biLM is then not used.
-    mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`. Raises
-        `ConfigurationError` if `ElmoMix` refuses an argument.
+    mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`. An argument
+        that `ElmoMix` refuses raises `ConfigurationError`.
     """
 
     def __init__(
@@ -74,11 +74,12 @@ class Elmo(torch.nn.Module):
         """
         # Parameters
 
-        sentences (`Iterable[Sentence] | torch.LongTensor`): A list of sentences: lists of tokens,
-            which may be padded at their end with `""`, or strings, which are cut at white space (a
-            flat list of words is as many sentences of one word). Or char ids of shape (batch,
-            length, 50), with zeros at padding.
-        lengths: The number of tokens in each sentence; the rest is padding. Not for char ids.
+        sentences (`Iterable[Sentence] | torch.LongTensor`): A list of sentences, or char ids of
+            shape (batch, length, 50) with zeros at padding. A sentence is a list of tokens, which
+            may be padded at its end with `""`, or a string, which is cut at white space. So each
+            word of a flat list of words is a sentence of its own.
+        lengths: The number of tokens in each sentence; all further tokens are padding. Char ids
+            take no lengths.
 
         # Returns
 

@@ -51,8 +51,8 @@ class ElmoEncoder:
 
     # Parameters
 
-    bilm: The biLM, on any device. If it trains or carries state between batches, a frozen copy is
-        used (see `FrozenBiLm.of`).
+    bilm: The biLM, on any device. If the biLM trains or carries its state from batch to batch, the
+        encoder uses a frozen copy (see `FrozenBiLm.of`).
     mix: Computes `elmo`. The default is the mean of all layers, with gamma 1. The encoder uses a
         copy of the mix without dropout, and with the layer norm `sentence` in place of `batch`.
     tokenizer: Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()`
@@ -135,8 +135,9 @@ class ElmoEncoder:
 
         # Parameters
 
-        sentences: Strings, or lists of tokens, which may be padded at their end with `""`. A flat
-            list of words is as many sentences of one word; for one sentence, give `[tokens]`.
+        sentences: Strings, or lists of tokens, which may be padded at their end with `""`. Each
+            string is a sentence, also in a flat list of words; for one sentence of tokens, give
+            `[tokens]`.
         lengths: The number of tokens in each sentence. All further tokens are padding.
 
         # Raises
@@ -156,7 +157,7 @@ class ElmoEncoder:
         """
         Encodes a stream of any length in bounded memory. Yields the outputs of each sentence, in
         order, named as in the table above. They have no batch dimension and no padding. Raises
-        `ValueError` as a call does.
+        `ValueError` if `sentences` is not a stream of sentences.
         """
         return self._iterated(sentences_of(sentences, self.tokenizer))
 
@@ -168,7 +169,7 @@ class ElmoEncoder:
     def vectors(self, sentences: Iterable[Sentence]) -> Iterator[torch.Tensor]:
         """
         Yields only the output `elmo` of each sentence: shape (length, width). Raises `ValueError`
-        as a call does.
+        if `sentences` is not a stream of sentences.
         """
         tokens = sentences_of(sentences, self.tokenizer)
         return map(self.mix.of_sentence, self.layers.of_tokens(tokens))

@@ -29,11 +29,11 @@ def bilm_from_config(
 
     bilm: A name, folder or repository (see `locate_bilm`); the arguments of `make_bilm`; or a biLM,
         which is returned as it is. The argument `store` is an object with the arguments of
-        `LayerStore`. `options` may be left out if `pretrained_file` is a name, folder or
-        repository.
+        `LayerStore`. `options` may be left out if `pretrained_file` is itself the name, folder or
+        repository of a biLM.
     serialization_dir: The folder of the training run, or of the unpacked archive. A model from an
-        archive has no store. A training run keeps the options of a biLM that is given by its path,
-        so that its archive needs no other file.
+        archive has no store. If the biLM is given by its path, a training run saves the biLM's
+        options in this folder, so the archive needs no other file.
 
     # Raises
 
@@ -56,8 +56,8 @@ def bilm_from_config(
 
 def check_bilm(bilm: Any) -> None:
     """
-    Raises `ConfigurationError` if the field `bilm` of a config is none of those that
-    `bilm_from_config` takes, or an argument in it has another name or type. Nothing is opened.
+    Raises `ConfigurationError` if `bilm_from_config` would refuse the field `bilm` of a config
+    because of its type, or because of the name or type of an argument. No file is opened.
     """
     fields = _fields_of(bilm)
     file, store = fields.get("pretrained_file"), fields.pop("store", None)
@@ -98,8 +98,8 @@ def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
 
 def bilm_of_path(name: str) -> dict[str, Any] | None:
     """
-    Returns the `options` and the `pretrained_file` that the path or repository of a biLM stands for
-    in the jsonnet of our configs; `None` if the name is neither a path nor a repository.
+    Returns the fields `options` and `pretrained_file` for the path or repository of a biLM; `None`
+    if the name is neither a path nor a repository. The jsonnet of our configs calls this function.
     """
     path = os.path.expanduser(name)
     if not (os.path.exists(path) or is_hub_name(path)):
@@ -111,8 +111,9 @@ def bilm_of_path(name: str) -> dict[str, Any] | None:
 
 def with_kept_options(config: Any, folder: Path) -> Any:
     """
-    Returns a copy of the config of a model, in which a `bilm` that is given by its path has the
-    options that the training run kept in the folder. Raises `ConfigurationError` if it kept none.
+    Returns a copy of a model's config. In the copy, a `bilm` that is given by its path has the
+    options that the training run saved in the folder. Raises `ConfigurationError` if the folder has
+    no such options.
     """
     config, options_of = copy.deepcopy(config), _kept_options(folder)
     for parent in parents_of_bilms(config):
@@ -129,7 +130,7 @@ def with_kept_options(config: Any, folder: Path) -> Any:
 
 
 def _lacks_options(bilm: Any) -> bool:
-    """Returns whether a biLM has no options and is not a name, which every machine knows."""
+    """Returns whether a biLM has no options. A known name, such as `base`, needs none."""
     return bilm not in KNOWN_BILMS if isinstance(bilm, str) else "options" not in bilm
 
 
@@ -141,9 +142,8 @@ def _kept_options(folder: Path) -> dict[str, Any]:
 
 def _with_kept_options(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
-    Keeps the options of a biLM in the folder of a new training run. If the folder is that of a
-    trained model and the biLM's file is missing, returns the fields with the options that were
-    kept.
+    Saves the options of a biLM in the folder of a new training run. If the folder has a trained
+    model and the biLM's file is missing, returns the fields with the options saved there.
     """
     options_of = _kept_options(folder)
     # AllenNLP removes this field from the config of an archive.
@@ -161,7 +161,10 @@ def _with_kept_options(fields: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _check_is_there(file: str) -> None:
-    """Says what a trained model lacks if neither its biLM nor that biLM's options are there."""
+    """
+    Raises `ConfigurationError` if a trained model has neither its biLM's file nor the biLM's
+    options.
+    """
     try:
         locate_bilm(file)
     except ConfigurationError as error:

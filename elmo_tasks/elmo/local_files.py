@@ -36,7 +36,7 @@ atexit.register(_folders.close)
 
 
 def has_folder(name: str) -> bool:
-    """Returns whether this is a folder, a repository or a zip file."""
+    """Returns whether an address is a folder, a repository or a zip file."""
     return os.path.isdir(name) or is_hub_name(name) or is_zip(name)
 
 
@@ -71,8 +71,8 @@ def local_folder(name: str) -> Path:
 @functools.cache
 def _unzipped(path: str, written: tuple[int, ...]) -> Path:
     """
-    Unpacks a zip file, and once more if the numbers `written` have changed. Returns the folder of
-    its files, which is removed at exit.
+    Unpacks a zip file, and unpacks it again if the numbers `written` have changed. Returns the
+    folder of its files; the folder is removed when the process exits.
     """
     folder = Path(_folders.enter_context(unpacked(path)))
     # The zip file may have the files in a folder, and beside it what macOS adds.
@@ -84,9 +84,7 @@ def _unzipped(path: str, written: tuple[int, ...]) -> Path:
 
 
 def _is_data(path: Path) -> bool:
-    """
-    Returns whether a path is none of the files and folders that macOS adds, such as `.DS_Store`.
-    """
+    """Returns whether a path is not a file or folder that macOS adds, such as `.DS_Store`."""
     return not path.name.startswith(".") and path.name != "__MACOSX"
 
 
@@ -135,8 +133,9 @@ def _is_of_words(options: Path | Mapping[str, Any] | None) -> bool:
 @functools.cache
 def _with_vocabulary(address: str, weights: Path) -> Path:
     """
-    Fetches the vocabulary beside the weights at an address. Returns the path of the weights in a
-    folder that has both files under their names; copies of fetched files have other names.
+    Fetches the vocabulary beside the weights at an address. Makes a folder with both files under
+    their own names, since copies of fetched files have other names. Returns the path of the weights
+    there.
     """
     beside = f"{address.rpartition('/')[0]}/{VOCABULARY_FILE}"
     try:

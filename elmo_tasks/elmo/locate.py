@@ -84,7 +84,9 @@ class Located(NamedTuple):
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Puts the name into errors, in place of the folder of a copy that the user never saw."""
+        """
+        Changes errors in the block: they name what the user gave, not the folder of a local copy.
+        """
         try:
             yield
         except ConfigurationError as error:
@@ -162,9 +164,9 @@ def locate_weights(
     name: str | os.PathLike, options: Path | Mapping[str, Any] | None = None
 ) -> Path:
     """
-    Finds the weights of a biLM whose options are known: what `locate_bilm` takes, or the path or
-    address of a file of any name. Weights at an address are fetched with their vocabulary, if the
-    options are those of a biLM of words.
+    Finds the weights of a biLM whose options are given. `name` is anything that `locate_bilm`
+    takes, or the path or address of a file of any name. Weights at an address are fetched; for a
+    biLM of words, their vocabulary is fetched too.
     """
     name = os.path.expanduser(os.fspath(name))
     address = KNOWN_BILMS.get(name, name)
@@ -177,8 +179,8 @@ def locate_weights(
 def last_written(name: Source) -> tuple:
     """
     Returns the paths of the files of a biLM or model, with numbers that change when a file is
-    written again. A cache of the biLM or model has them in its key. The files of an address or a
-    repository are fetched only once by a process.
+    written again, for the key of a cache. An address or a repository has no such numbers, because a
+    process fetches its files only once.
     """
     paths: list[Path] = []
     for part in name if isinstance(name, tuple) else (name,):
@@ -198,8 +200,8 @@ def is_name(name: str) -> bool:
 
 def _is_model(name: str) -> bool:
     """
-    Returns whether a name, path, address or repository stands for a trained model; `False` for the
-    folder of a language model's training run, which counts as a biLM.
+    Returns whether a name, path, address or repository stands for a trained model. The folder of a
+    language model's training run counts as a biLM, not as a model.
     """
     if name in KNOWN_BILMS:
         return False

@@ -81,9 +81,9 @@ class ElmoMix(torch.nn.Module):
 
     def forward(self, layers: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """
-        Returns ELMo_k, shape (batch, length, dim), or for `concat` (batch, length, num_layers *
-        dim), with zeros at padding, for layers of shape (batch, num_layers, length, dim) and a mask
-        of shape (batch, length).
+        Maps layers of shape (batch, num_layers, length, dim) and a mask of shape (batch, length) to
+        ELMo_k: shape (batch, length, dim), or (batch, length, num_layers * dim) for `concat`, with
+        zeros at padding.
         """
         if layers.size(1) != self.num_layers:
             raise ConfigurationError(
@@ -162,8 +162,8 @@ def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
 
 def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
     """
-    Reads a mix of `num_layers` layers. Raises `ConfigurationError` if the file has another form, or
-    another number of layers.
+    Reads a mix that `write_mix` wrote. Raises `ConfigurationError` if the file has another form, or
+    if its mix has not `num_layers` layers.
     """
     try:
         with open(path, "rb") as file:

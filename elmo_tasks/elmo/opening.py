@@ -25,8 +25,9 @@ class Opened(NamedTuple):
 
     def mix(self, place: str | None = None) -> ElmoMix | None:
         """
-        Returns the mix at a place, by default the only mix, or `None` without mixes. Raises
-        `ConfigurationError` if the place has no mix, or a place is needed to choose from several.
+        Returns the mix at a place, `input` or `output`. Without a place, returns the only mix, or
+        `None` if there is no mix. Raises `ConfigurationError` if the place has no mix, or if there
+        are several mixes and no place is given.
         """
         if place is None and len(self.mixes) < 2:
             return next(iter(self.mixes.values()), None)
@@ -83,14 +84,14 @@ def open_elmo(
 
 
 def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
-    """Returns the biLMs of a model by their names in it, such as `text_embedder.bilm`."""
+    """Returns the biLMs of a model by the names of their modules, such as `text_embedder.bilm`."""
     return {name: module for name, module in model.named_modules() if isinstance(module, BiLm)}
 
 
 def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
     """
-    Returns the mixes of a model by their places, `input` and `output`, or by their names in it if
-    they share a place.
+    Returns the mixes of a model by their places, `input` and `output`. Mixes that share a place go
+    by the names of their modules.
     """
     mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
     places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]

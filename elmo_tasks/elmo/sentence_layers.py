@@ -26,8 +26,8 @@ class SentenceLayers:
 
     # Parameters
 
-    bilm: The biLM, on any device. If it trains or carries state between batches, a frozen copy is
-        used.
+    bilm: The biLM, on any device. If the biLM trains or carries its state from batch to batch, a
+        frozen copy is used.
     batch_tokens: The maximum number of tokens per batch, padding included. A batch
         of at most 16 long sentences may have eight times as many.
     """
@@ -47,8 +47,8 @@ class SentenceLayers:
         """
         Yields the layers of each sentence of a stream (see `sentences_of`), in order, in bounded
         memory: shape (num_layers, length, 2 * projection_dim), on the CPU. A string is cut at white
-        space. Layer 0 is x^LM, twice side by side. The tensors of one batch are views of the same
-        memory. `progress` counts the tokens. Raises `ValueError` as `sentences_of` does.
+        space. Layer 0 is [x^LM; x^LM]. The tensors of one batch are views of the same memory.
+        `progress` counts the tokens. Raises `ValueError` as `sentences_of` does.
         """
         return self.of_tokens(sentences_of(sentences), progress)
 
@@ -56,8 +56,8 @@ class SentenceLayers:
         self, sentences: Iterable[list[str]], progress: tqdm | None = None
     ) -> Iterator[torch.Tensor]:
         """
-        Yields the layers of sentences as a call does, for tokens from spaCy or a reader of files.
-        The tokens are not checked: they may have blanks inside, as in Vietnamese.
+        Yields the layers of sentences of tokens from spaCy or a reader of files. The tokens are not
+        checked: for example, a token of Vietnamese may have blanks inside.
         """
         max_characters = self.bilm.options.max_characters
         for window in windows(sentences):
@@ -80,7 +80,10 @@ class SentenceLayers:
 
     @property
     def _dtype(self) -> torch.dtype:
-        """The dtype of layers: the biLM's, but float32 for a biLM in half precision."""
+        """
+        The dtype of the layers: float32 for a biLM in half precision, otherwise the dtype of the
+        biLM.
+        """
         return torch.promote_types(self.bilm.like.dtype, torch.float32)
 
 
@@ -88,8 +91,8 @@ def windows(
     sentences: Iterable[list[str]], num_tokens: int | None = None
 ) -> Iterator[list[list[str]]]:
     """
-    Yields sentences in groups. A group ends as soon as the number of its tokens and the number of
-    its sentences add up to `num_tokens` or more, by default `WINDOW_TOKENS`.
+    Yields sentences in groups. A group ends as soon as its tokens and its sentences, counted
+    together, are `num_tokens` or more (by default `WINDOW_TOKENS`).
     """
     num_tokens = WINDOW_TOKENS if num_tokens is None else num_tokens
     window: list[list[str]] = []

@@ -1,6 +1,4 @@
-"""
-Checks lists of sentences and their tokens, for every function that takes sentences from a program.
-"""
+"""Checks the lists of sentences and tokens that a program passes to functions of this package."""
 
 import re
 import warnings
@@ -30,13 +28,13 @@ def sentences_of(
 ) -> Iterator[list[str]]:
     """
     Yields the tokens of each sentence of a list or a stream, without padding. A string is one
-    sentence, so a flat list of words is as many sentences of one word. Warns about ten sentences of
-    one word in a row.
+    sentence, so each word of a flat list of words is a sentence. Warns if ten sentences in a row
+    are strings of one word.
 
     # Parameters
 
     sentences: Strings, or lists of tokens, which may be padded at their end with `""`.
-    tokenizer: As for `tokens_of`.
+    tokenizer: Cuts a string into tokens (see `tokens_of`).
 
     # Raises
 
@@ -53,9 +51,9 @@ def padded_sentences(
     lengths: Iterable[int] | None = None,
 ) -> tuple[list[list[str]], int]:
     """
-    Returns the tokens of each sentence, as `sentences_of` yields them, and the length of the
-    longest sentence with its padding. `lengths` are the numbers of tokens in the sentences; all
-    further tokens are padding. Also raises `ValueError` if the lengths do not fit the sentences.
+    Returns the tokens of each sentence, and the length of the longest sentence with its padding.
+    `lengths` are the numbers of tokens in the sentences; all further tokens are padding. Raises
+    `ValueError` as `sentences_of` does, and if the lengths do not fit the sentences.
     """
     padded = list(_each(checked_list(sentences), tokenizer))
     if lengths is not None:
@@ -91,8 +89,8 @@ def tokens_of(
 
 def checked_list(sentences: Any) -> Iterator[Any]:
     """
-    Yields the items of a list or a stream of sentences. The items themselves are not checked. Warns
-    about ten strings of one word in a row. Raises `ValueError` if the argument is not such a list.
+    Yields the items of a list or a stream of sentences, unchecked. Warns if ten items in a row are
+    strings of one word. Raises `ValueError` if `sentences` is neither a list nor a stream.
     """
     if problem := _no_list(sentences):
         raise ValueError(
@@ -103,8 +101,8 @@ def checked_list(sentences: Any) -> Iterator[Any]:
 
 def checked_tokens(words: Iterable[Any], name: str, padded: bool = True) -> list[str]:
     """
-    Returns tokens as a list; if `padded`, without the empty strings at its end. Raises `ValueError`
-    as `tokens_of` does.
+    Returns tokens as a list. If `padded`, leaves out the empty strings at the end. Raises
+    `ValueError` as `tokens_of` does.
     """
     tokens = list(words)
     while padded and tokens and isinstance(tokens[-1], str) and not tokens[-1]:
@@ -123,7 +121,7 @@ def checked_tokens(words: Iterable[Any], name: str, padded: bool = True) -> list
 def _each(
     sentences: Iterable[Sentence], tokenizer: Tokenizer | None
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Yields the name of each sentence in messages, and its tokens, which are not checked yet."""
+    """Yields the name of each sentence for messages, and its unchecked tokens."""
     for index, sentence in enumerate(sentences):
         name = f"sentence {index}"
         yield name, _cut(sentence, tokenizer, name)
@@ -144,7 +142,7 @@ def _watched(sentences: Iterable[Any]) -> Iterator[Any]:
 
 
 def _cut(sentence: Any, tokenizer: Tokenizer | None, name: str) -> list[Any]:
-    """Returns the tokens of a sentence, padding included. They are not checked yet."""
+    """Returns the tokens of a sentence, unchecked and with their padding."""
     if isinstance(sentence, str):
         if _HALF_A_PAIR.search(sentence):
             raise ValueError(f"{name} {_half_a_pair(sentence)}")
@@ -182,7 +180,10 @@ def _cut_to_lengths(padded: list[list[Any]], lengths: list[int]) -> list[list[An
 
 
 def _no_list(value: Any) -> str | None:
-    """Says what a value is that is not a list, and what to do. Returns `None` for a list."""
+    """
+    Returns a message for a value that is not a list: what the value is, and what to do. Returns
+    `None` for a list.
+    """
     kind = type(value).__name__
     if isinstance(value, str):
         return f"one string: {value!r:.80}; give a list that contains it"
@@ -206,7 +207,10 @@ def _no_list(value: Any) -> str | None:
 
 
 def _no_token(token: Any) -> str | None:
-    """Says why a value is not a token, and what to do. Returns `None` for a token."""
+    """
+    Returns a message for a value that is not a token: why, and what to do. Returns `None` for a
+    token.
+    """
     if not isinstance(token, str):
         return f"must be a string, not {token!r:.80}"
     if not token:

@@ -11,7 +11,7 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
 class Classifier(Model):
-    """The base class of the classifiers: their outputs, loss and metric."""
+    """The base class of classifiers. It computes their outputs, loss and metric."""
 
     text_embedder: ElmoTextEmbedder
     # The namespace of the classes in the vocabulary.
@@ -57,7 +57,7 @@ class Classifier(Model):
 
 
 class Tagger(Model):
-    """The base class of the taggers: the names of their tags, and their metrics."""
+    """The base class of taggers. It names their tags, and returns their metrics."""
 
     text_embedder: ElmoTextEmbedder
     tag_scores: torch.nn.Linear

@@ -32,9 +32,8 @@ class Bcn(Classifier):
     integrator: Reads [X; X - C; X * C], where C is the output of the attention for each token.
     classifier (`FeedForward` or `Maxout`): Computes the logits of the classes from the four pooled
         vectors.
-    output_place: The layer whose output ELMo joins: `encoder`, before the
-        attention, or `integrator`, as in allennlp-models. It has no effect without ELMo at the
-        output place.
+    output_place: The layer whose output ELMo joins: `encoder`, which is before the attention, or
+        `integrator`, as in allennlp-models. Without an output mix, this choice has no effect.
     dropout: Applied to the inputs of `feedforward` and `classifier`.
     """
 

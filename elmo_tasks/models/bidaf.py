@@ -26,7 +26,7 @@ _MAX_TOKENS = 8192
 
 class ReadText(NamedTuple):
     """
-    A text as the encoder reads it by itself.
+    The output of the encoder for a question or a passage.
 
     # Parameters
 
@@ -42,15 +42,15 @@ class ReadText(NamedTuple):
 class Bidaf(Model):
     """
     Bidirectional attention flow with self-attention, the model of Clark and Gardner 2017, section
-    3, with ELMo as in Peters et al. 2018, supplement A.4. One encoder reads question and passage.
-    The passage attends to the question, then to itself. Two more encoders, one after the other,
-    score the tokens as the start and the end of the answer.
+    3, with ELMo as in Peters et al. 2018, supplement A.4. One encoder reads the question and the
+    passage, each by itself. The passage attends to the question, then to itself. Two more encoders,
+    one after the other, score each token as the start and as the end of the answer.
 
     Registered as a `Model` with name "elmo_bidaf".
 
     # Parameters
 
-    encoder: Reads question and passage, each by itself.
+    encoder: Reads the question and the passage. ELMo joins its output at the output place.
     residual_encoder: Reads the passage between attention to the question and self-attention.
     start_encoder: Reads the passage after the self-attention. The start is scored from its output.
     end_encoder: Reads the passage and the output of `start_encoder`. Its output scores the end.
@@ -111,14 +111,13 @@ class Bidaf(Model):
 
         question, passage: Texts of at least one token each.
         span_start, span_end (`torch.LongTensor`): Shape (batch, 1): the indices of the first and
-            the last token of the answer, or -1 if the answer has no place. The loss ignores such
-            questions, and is 0 if a batch has only such questions; the metric scores them like any
-            question.
+            the last token of the answer, or -1 if the answer is not in the passage. The loss leaves
+            out questions with -1, and is 0 if a batch has no others. The metric counts them.
         metadata: A dictionary for each question: `passage`, a `Passage`; `id`; if they are known,
-            `answers`, a list of texts; and `read`, the windows of the passage that are read (see
-            `Window`). In training a passage is one window, unless it is joined of `sampled`
-            paragraphs, which are its windows. One softmax over all windows of a question, the
-            shared norm of Clark and Gardner 2018, is then the loss.
+            `answers`, a list of texts; and `read`, the windows of the passage to read (see
+            `Window`). In training, a passage is one window, or its windows are paragraphs in
+            `sampled`. The loss is then the shared norm of Clark and Gardner 2018: a softmax over
+            all windows of a question.
 
         # Returns
 
@@ -183,7 +182,7 @@ class Bidaf(Model):
         return start, end
 
     def read_each(self, texts: Sequence[TextFieldTensors]) -> list[ReadText]:
-        """Reads texts of any lengths, without the dimension of the batch, and returns them so."""
+        """Reads texts of any lengths. The texts and the results have no batch dimension."""
 
         def compute(indices: list[int]) -> ReadText:
             return self.read(batch_of([texts[index] for index in indices]))[0]
@@ -261,13 +260,13 @@ class Bidaf(Model):
 
 
 def _where_read(index: torch.Tensor, windows: torch.Tensor) -> torch.Tensor:
-    """Returns the labels of answers, without those in windows that are not read."""
+    """Returns the labels of answers, with -1 for an answer in a window that is not read."""
     is_read = windows.gather(1, index.clamp(min=0)) > 0
     return index.masked_fill(~is_read, UNKNOWN_LABEL)
 
 
 def _loss(logits: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """Returns the mean cross-entropy of the questions whose answers have a place."""
+    """Returns the mean cross-entropy of the questions whose answer is in the passage."""
     labels = index.squeeze(-1)
     losses = cross_entropy(logits, labels, ignore_index=UNKNOWN_LABEL, reduction="sum")
     return losses / (labels != UNKNOWN_LABEL).sum().clamp(min=1)

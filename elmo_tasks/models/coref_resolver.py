@@ -48,7 +48,8 @@ class CorefResolver(Model):
     antecedent_feedforward: Reads a pair of spans: both of them, their product, and three features.
     feature_dim: Width of the embeddings of widths, speakers, genres and distances.
     max_span_width: The number of words in the longest mention.
-    spans_per_word: How many spans are kept as mentions, per word of the document.
+    spans_per_word: The number of spans kept as mentions, divided by the number of words of the
+        document.
     max_antecedents: How many of the mentions just before a mention can be its
         antecedent.
     max_training_sentences: In training, the model reads only this many consecutive
@@ -116,9 +117,9 @@ class CorefResolver(Model):
         tokens: Documents of at least one word each.
         genre (`torch.LongTensor`): Shape (batch,): the genres. An unknown genre is negative, and
             has the mean of all genres' embeddings.
-        metadata: A dictionary for each document: `sentences`, the words of each; `speakers`, one
-            for each word; and, if they are known, `clusters`, lists of `Span`, and perhaps
-            `singletons`, clusters of one, which are scored, but not learnt.
+        metadata: A dictionary for each document: `sentences`, lists of words; `speakers`, one for
+            each word; and, if they are known, `clusters`, lists of `Span`, and `singletons`,
+            clusters of one mention. Singletons are scored, but not learnt.
 
         # Returns
 
@@ -168,7 +169,10 @@ class CorefResolver(Model):
     def _encode(
         self, tokens: TextFieldTensors, runs: list[DocumentRun]
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yields, for each run, the vectors x of its words and the encoder's outputs h."""
+        """
+        Yields, for each document, the vectors x of the words that are read and the encoder's
+        outputs h.
+        """
         parts = map(self._embed, sentence_batches(tokens, runs, _MAX_TOKENS))
         x, h = (torch.cat(tensors) for tensors in zip(*parts))
         sizes = [sum(run.lengths) for run in runs]

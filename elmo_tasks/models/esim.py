@@ -32,8 +32,8 @@ class Esim(Classifier):
         attention for each token.
     composer: The second biLSTM.
     classifier: Computes the logits of the classes from the mean and the maximum of each text.
-    dropout: Applied to the inputs of `encoder` and `composer`, where all tokens of
-        a text share one mask, and to each element of the input of `classifier`.
+    dropout: Applied to the inputs of `encoder` and `composer`, with one mask for all tokens of a
+        text, and to each element of the input of `classifier`.
     attention_dropout: Applied to each element of the enhancement. The paper has 0.5
         "following attention" in its ELMo models, and does not say where exactly.
     """

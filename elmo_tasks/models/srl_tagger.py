@@ -28,9 +28,9 @@ class SrlTagger(Tagger):
     whether it is the predicate. A softmax scores the tags of each word. The best tags are chosen
     jointly among the sequences that the scheme BIO allows.
 
-    The paper is given the predicates. So that raw text needs none, a network with one hidden layer
-    says of each word whether it is a predicate. It reads [x_k; ELMo_k] and sends them no gradient,
-    so that the roles are learnt as without it.
+    In the paper, the predicates are given. For raw text, a network with one hidden layer reads
+    [x_k; ELMo_k] and decides for each word whether it is a predicate. No gradient goes from this
+    network to [x_k; ELMo_k], so it does not change how roles are learnt.
 
     Registered as a `Model` with name "elmo_srl_tagger".
 
@@ -177,7 +177,7 @@ class SrlTagger(Tagger):
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
         Returns precision, recall and F1 of arguments as `srl-eval.pl` computes them, and
-        `predicates-f1`: that of finding the predicates, which the arguments do not depend on.
+        `predicates-f1`, the F1 of predicates. The arguments are those of gold predicates.
         """
         scores = self.metrics_of(self.srl.get_metric(reset))
         predicates = self.predicates.get_metric(reset)

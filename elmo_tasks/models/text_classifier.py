@@ -31,7 +31,8 @@ class TextClassifier(Classifier):
     an instance has two texts, u and v, the classifier reads [u; v; `|u - v|`; u * v].
 
     If texts may have several labels (see `ClassifyReader`), each label has its own probability, and
-    a text gets all labels with 0.5 or more. Otherwise a text gets the most probable label.
+    a text gets all labels with a probability of 0.5 or more. Otherwise a text gets the most
+    probable label.
 
     Registered as a `Model` with name "elmo_classifier".
 
@@ -119,8 +120,8 @@ class TextClassifier(Classifier):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds what `Classifier` does. If texts may have several labels, `labels`, the most probable
-        first, take the place of `label`.
+        Adds the `probabilities` of all labels, and the `label` of each instance. If texts may have
+        several labels, adds a list `labels`, the most probable first, not `label`.
         """
         answer = super().make_output_human_readable(output_dict)
         if self.several:

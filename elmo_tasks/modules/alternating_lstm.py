@@ -14,10 +14,11 @@ from elmo_tasks.kernels.trained_product import trained_product
 @Seq2SeqEncoder.register("elmo_alternating_lstm")
 class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     """
-    A faster form of AllenNLP's `alternating_lstm`, the interleaved highway LSTMs of He et al. 2017,
-    section 2.2: layers that read a text forwards and backwards by turns. The weights have the same
-    names and initialization. It is about twice as fast on a CPU: it skips padding, and multiplies
-    inputs and computes each weight's gradient for all steps at once.
+    Computes what AllenNLP's `alternating_lstm` computes, with weights of the same names and the
+    same initialization: the interleaved highway LSTMs of He et al. 2017, section 2.2, whose layers
+    read a text forwards and backwards by turns. On a CPU, this class is about twice as fast. It
+    skips padding. It multiplies the inputs of all steps at once, and computes the gradient of each
+    weight for all steps at once.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_alternating_lstm".
 

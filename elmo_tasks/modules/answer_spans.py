@@ -11,10 +11,9 @@ def best_spans(
     num_best: int = 1,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """
-    Finds the most probable spans of passages, each within one window. A span's probability is the
-    probability of its start times that of its end. Each of the two comes from a softmax over all
-    windows of the passage, not over one window, so spans rank by the sums of their logits (Clark
-    and Gardner 2017, section 4).
+    Finds the most probable spans of passages. A span lies within one window. Its probability is the
+    probability of its start times that of its end. Both are softmaxes over all windows of the
+    passage together, so spans rank by the sums of their logits (Clark and Gardner 2017, section 4).
 
     # Parameters
 
@@ -22,8 +21,7 @@ def best_spans(
     windows: Shape (batch, length): for each token the number of its window, from 1 on, and 0 at
         padding and at tokens that are not read; or a mask, if a passage is one window.
     max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
-    num_best: The number of spans to return for each passage; fewer if the padded
-        length allows no more.
+    num_best: The most spans to return for each passage. A batch of short passages has fewer.
 
     # Returns
 
@@ -54,8 +52,9 @@ def distinct_spans(
     num_best: int = 1,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """
-    Finds the most probable spans of one passage, of which none overlaps a more probable one. The
-    parameters and the result are those of `best_spans`, for a batch of 1.
+    Finds the most probable spans of one passage that do not overlap. Of two spans that overlap, the
+    more probable one is returned. Parameters and result are those of `best_spans`, for a batch of
+    1.
     """
     # A span overlaps at most this many others.
     overlapping = max_tokens * (2 * max_tokens - 1)

@@ -28,7 +28,7 @@ class AntecedentChoice(NamedTuple):
 
     antecedents (`torch.LongTensor`): Shape (mentions,): the most probable antecedent's index, -1
         for none.
-    probabilities: Shape (mentions,): the probability of this choice.
+    probabilities: Shape (mentions,): the probabilities of these antecedents.
     loss: A scalar: -log of the summed probability of a mention's gold antecedents, summed over the
         mentions (Lee et al. 2017, equation 8). 0 if no labels are given.
     """
@@ -65,7 +65,7 @@ def choose_antecedents(
 def _right(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
-    """Returns the log probabilities, where wrong choices get the smallest number of the dtype."""
+    """Returns the log probabilities, with the smallest number of the dtype at wrong choices."""
     rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
     smallest = min_value_of_dtype(log_probabilities.dtype)
     # A mention that cannot be an antecedent has the smallest score.
@@ -75,7 +75,10 @@ def _right(
 
 
 def cluster_labels(spans: Iterable[Sequence[int]], clusters: Sequence[Sequence[Span]]) -> list[int]:
-    """Returns the index of each span's cluster: the last of several, or -1 if it has none."""
+    """
+    Returns the index of each span's cluster, or -1 for a span in no cluster. If a span is in
+    several clusters, returns the last.
+    """
     cluster_of = {span: index for index, cluster in enumerate(clusters) for span in cluster}
     return [cluster_of.get((start, end), -1) for start, end in spans]
 
@@ -84,8 +87,8 @@ def clusters_of(
     spans: Sequence[Sequence[int]], antecedents: Sequence[int], probabilities: Sequence[float]
 ) -> list[list[CorefMention]]:
     """
-    Returns the clusters of mentions that are linked with each other, in the order of their first
-    mentions. A mention without links is in no cluster.
+    Joins each mention and its antecedent into one cluster. Returns the clusters in the order of
+    their first mentions. A mention without links is in no cluster.
     """
     clusters: list[list[CorefMention]] = []
     # For each mention: its cluster, and its index in the cluster.

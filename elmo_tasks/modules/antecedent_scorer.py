@@ -56,15 +56,16 @@ class AntecedentBlock(NamedTuple):
 class AntecedentScorer(torch.nn.Module):
     """
     Scores pairs of mentions as Lee et al. 2017, section 4, do: s(i, j) = s_m(i) + s_m(j) + s_a(i,
-    j), where s_a is a feed-forward network over [g_i; g_j; g_i * g_j; features]. The features tell
-    the genre, whether the speakers are the same, and by how many mentions j precedes i.
+    j), where s_a is a feed-forward network over [g_i; g_j; g_i * g_j; features]. The features are
+    the genre, whether the speakers are the same, and the number of mentions from j to i.
 
-    The first layer is computed as a sum of products, one for each part of its input. Only the
+    The first layer of the network is a sum of matrix products, one for each part of its input. The
+    products of g_i, g_j and the features are computed once, not once for each pair. Only the
     product for g_i * g_j is computed for each pair, for a block of mentions at a time.
 
     # Parameters
 
-    feedforward: Its input has width 3 * span_dim + 3 * feature_dim.
+    feedforward: Computes s_a. Its input has width 3 * span_dim + 3 * feature_dim.
     span_dim: Width of g.
     feature_dim: Width of each feature's embedding.
     max_antecedents: How many of the mentions just before a mention can be its antecedent.
@@ -128,7 +129,10 @@ class AntecedentScorer(torch.nn.Module):
             )
 
     def _features(self, genre: torch.Tensor) -> torch.Tensor:
-        """Returns the features of each group of distances: of different speakers, then of one."""
+        """
+        Returns the features of each group of distances, first for pairs of different speakers, then
+        for pairs of one speaker.
+        """
         speaker, distance = self.speaker_embedding.weight, self.distance_embedding.weight
         return self.dropout(
             torch.cat(
@@ -152,8 +156,8 @@ class AntecedentScorer(torch.nn.Module):
 class PairProducts(torch.autograd.Function):
     """
     Computes W (a_i * b_j) for all i and j: shape (rows, columns, out_dim). a, b and W have the
-    shapes (rows, dim), (columns, dim) and (out_dim, dim). The products a_i * b_j are larger than
-    the result, so they are not kept for the gradient.
+    shapes (rows, dim), (columns, dim) and (out_dim, dim). The products a_i * b_j take more memory
+    than the result, so the backward pass computes them again.
     """
 
     @staticmethod

@@ -10,8 +10,9 @@ _MAX_SCORES = 2**26
 class TrilinearScore(torch.nn.Module):
     """
     Computes the attention score w1.p + w2.q + w3.(p * q) of all pairs of a row p and a row q (Seo
-    et al. 2017, section 2, equation 1), both of width `dim`. Three products avoid a tensor of shape
-    (batch, rows p, rows q, dim). There is no bias, because the softmax would cancel it.
+    et al. 2017, section 2, equation 1), both of width `dim`. The score is computed as three matrix
+    products, without a tensor of shape (batch, rows p, rows q, dim). There is no bias, because the
+    softmax would cancel it.
     """
 
     def __init__(self, dim: int) -> None:
@@ -27,7 +28,7 @@ class TrilinearScore(torch.nn.Module):
             torch.nn.init.uniform_(weight, -limit, limit)
 
     def forward(self, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-        """Returns scores of shape (batch, rows p, rows q), for p and q (batch, rows, dim)."""
+        """Maps p and q of shape (batch, rows, dim) to scores of shape (batch, rows p, rows q)."""
         # Shape: (batch, 1, rows q)
         of_q = self.q(q).transpose(1, 2)
         return torch.baddbmm(of_q, p * self.product, q.transpose(1, 2)) + self.p(p)
@@ -37,8 +38,8 @@ class BidirectionalAttention(torch.nn.Module):
     """
     The attention of BiDAF (Seo et al. 2017, section 2, layer 4) between a passage and a question:
     [p; c2q; p * c2q; p * q2c]. c2q is the mean of the question's tokens, weighted by the attention
-    of each token of the passage. q2c is a mean of the passage's tokens, weighted by the softmax of
-    their best scores with any token of the question.
+    of each token of the passage. q2c is a mean of the passage's tokens. Their weights are a softmax
+    over each token's best score with any token of the question.
     """
 
     def __init__(self, dim: int) -> None:
@@ -52,8 +53,8 @@ class BidirectionalAttention(torch.nn.Module):
         self, p: torch.Tensor, q: torch.Tensor, p_mask: torch.Tensor, q_mask: torch.Tensor
     ) -> torch.Tensor:
         """
-        Returns shape (batch, passage length, 4 * dim), for p and q of shapes (batch, passage
-        length, dim) and (batch, question length, dim) and masks of their tokens.
+        Maps p and q, of shapes (batch, passage length, dim) and (batch, question length, dim), and
+        their masks to shape (batch, passage length, 4 * dim).
         """
         # Shape: (batch, passage length, question length)
         scores = self.score(p, q)
@@ -69,9 +70,9 @@ class BidirectionalAttention(torch.nn.Module):
 class SelfAttention(torch.nn.Module):
     """
     The attention of each token of a passage to the other tokens (Clark and Gardner 2017, section
-    3.1). The weights are a softmax over the trilinear scores and one learned null score. The null
-    score belongs to a vector of zeros. A token to which no other token is similar attends to this
-    vector. No token attends to itself.
+    3.1). The weights are a softmax over the trilinear scores and one learned null score, which is
+    the score of a vector of zeros. So a token that is similar to no other token attends mostly to
+    zeros. No token attends to itself.
     """
 
     def __init__(self, dim: int) -> None:

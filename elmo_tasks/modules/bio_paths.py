@@ -11,7 +11,7 @@ class BioPaths:
     The allowed sequences of BIO tags of each sentence of a batch: I-X follows only B-X or I-X. The
     score of a sequence is the sum of its logits, and its probability is a softmax over the scores
     of all these sequences. Transitions have no scores, so a step takes only one maximum over the
-    tags. A step of `CrfPaths` takes one for each tag.
+    tags, where a step of `CrfPaths` takes one for each tag.
 
     # Parameters
 

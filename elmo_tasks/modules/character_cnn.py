@@ -13,11 +13,10 @@ from elmo_tasks.common.tensors import distinct_rows
 @TokenEmbedder.register("elmo_character_cnn")
 class CharacterCnn(TokenEmbedder):
     """
-    A CNN over the first characters of each token, as in the reading comprehension model of Clark
-    and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin within the
-    token. Every token is padded or cut to `max_characters`, so its vector depends on no other
-    token. The CNN runs once for each distinct token of a batch, so equal tokens share a dropout
-    mask.
+    A CNN over the first characters of each token, as in Clark and Gardner 2017: convolution, ReLU,
+    and the maximum over the windows that begin within the token. Every token is padded or cut to
+    `max_characters`, so its vector does not depend on the other tokens of the batch. The CNN runs
+    once for each distinct token of a batch, so equal tokens share a dropout mask.
 
     Registered as a `TokenEmbedder` with name "elmo_character_cnn".
 
@@ -26,8 +25,7 @@ class CharacterCnn(TokenEmbedder):
     embedding_dim: Width of a character's vector.
     num_filters: Width of a token's vector.
     width: The number of characters in a window.
-    max_characters: The number of characters that are read of a token, at least
-        `width`.
+    max_characters: The number of characters of a token that are read, at least `width`.
     dropout: Applied to each element of the characters' vectors.
     vocab_namespace
     """
@@ -101,8 +99,8 @@ class CharacterCnn(TokenEmbedder):
 @TokenEmbedder.register("elmo_character_encoding")
 class DistinctCharactersEncoder(TokenCharactersEncoder):
     """
-    AllenNLP's `character_encoding`, with the same weights under the same names and the same output,
-    but the encoder runs only once for each distinct token of a batch.
+    Computes what AllenNLP's `character_encoding` computes, with weights of the same names. The
+    encoder runs only once for each distinct token of a batch.
 
     Registered as a `TokenEmbedder` with name "elmo_character_encoding". It has the parameters of
     AllenNLP's class.

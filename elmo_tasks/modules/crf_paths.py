@@ -9,9 +9,9 @@ from elmo_tasks.readers.entities import Entity
 
 class CrfPaths:
     """
-    The paths that the constraints of a linear-chain CRF allow through the sentences of a batch. A
-    path has one tag for each token. Its score is the sum of its logits and transitions, and its
-    probability is a softmax over the scores of all these paths.
+    The sequences of tags, called paths, that the constraints of a linear-chain CRF allow for the
+    sentences of a batch. A path has one tag for each token. Its score is the sum of its logits and
+    transitions, and its probability is a softmax over the scores of all these paths.
 
     All sentences are decoded at the same time; AllenNLP's `viterbi_tags` decodes them one by one.
 

@@ -61,7 +61,7 @@ def sentence_batches(
     """
     Yields the sentences of all runs in their order, in batches of at most `max_tokens` tokens,
     padding included. A longer sentence is a batch of its own. `tokens` has a row for each document,
-    with all its words; only those in the run of the document are read.
+    with all words of the document. Words outside its run are left out.
     """
     # Shape: (words of all runs, ...)
     words = {

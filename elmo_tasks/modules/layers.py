@@ -9,7 +9,7 @@ from elmo_tasks.kernels.trained_product import trained_product
 
 
 class Linear(torch.nn.Linear):
-    """`torch.nn.Linear` with the products of `trained_product`, forward and backward."""
+    """Computes what `torch.nn.Linear` does, forward and backward, by `trained_product`."""
 
     @classmethod
     def like(cls, layer: torch.nn.Linear) -> "Linear":
@@ -48,5 +48,7 @@ class TruncatedNormal(Initializer):
 
 
 def check_input(name: str, module: Any, width: int, source: str) -> None:
-    """Raises `ConfigurationError` if a module's input width is not `width`, that of `source`."""
+    """
+    Raises `ConfigurationError` if a module's input width is not `width`, the width of `source`.
+    """
     check_dimensions_match(width, module.get_input_dim(), source, f"input of {name}")

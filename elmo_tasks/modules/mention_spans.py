@@ -21,7 +21,7 @@ def candidate_spans(lengths: Sequence[int], max_width: int) -> torch.Tensor:
 def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> torch.Tensor:
     """
     Chooses the spans with the highest scores, one after the other. Skips a span that crosses a
-    chosen span: two spans cross if they share words and neither contains the other.
+    chosen span. Two spans cross if they share words and neither contains the other.
 
     # Parameters
 
@@ -62,7 +62,7 @@ class SpanRepresentation(torch.nn.Module):
     x_dim, h_dim: Widths of a word's vector and of the output of the encoder.
     max_width: The number of words in the longest span.
     width_dim: Width of the embedding of a span's number of words.
-    dropout: Applied to that embedding.
+    dropout: Applied to the embedding of a span's number of words.
     """
 
     def __init__(

@@ -10,9 +10,9 @@ from elmo_tasks.kernels.trained_product import trained_product
 
 class PackedEncoder(Seq2SeqEncoder):
     """
-    A base class that speeds up AllenNLP's encoders of one bidirectional LSTM or GRU layer on a CPU:
-    it skips padding, and computes the gradient of each weight by one product for all steps, where
-    PyTorch adds up a product for each step. On a GPU, AllenNLP's code with cuDNN is used. A
+    A base class that makes AllenNLP's encoders of one bidirectional LSTM or GRU layer faster on a
+    CPU. It skips padding, and computes the gradient of each weight by one matrix product for all
+    steps; PyTorch adds up one product for each step. On a GPU, AllenNLP's code with cuDNN runs. A
     subclass inherits first from this class, then from AllenNLP's encoder.
 
     # Parameters
@@ -63,8 +63,8 @@ class PackedEncoder(Seq2SeqEncoder):
 @Seq2SeqEncoder.register("elmo_gru")
 class ElmoGru(PackedEncoder, GruSeq2SeqEncoder):
     """
-    AllenNLP's bidirectional `gru` of one layer, with the same weights under the same names, several
-    times as fast to train on a CPU.
+    Computes what AllenNLP's bidirectional `gru` of one layer computes, with weights of the same
+    names. It trains several times as fast on a CPU.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_gru". It has the parameters of `PackedEncoder`.
     """
@@ -75,8 +75,8 @@ class ElmoGru(PackedEncoder, GruSeq2SeqEncoder):
 @Seq2SeqEncoder.register("elmo_lstm")
 class ElmoLstm(PackedEncoder, LstmSeq2SeqEncoder):
     """
-    AllenNLP's bidirectional `lstm` of one layer, with the same weights under the same names, faster
-    to train on a CPU.
+    Computes what AllenNLP's bidirectional `lstm` of one layer computes, with weights of the same
+    names. It trains faster on a CPU.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_lstm". It has the parameters of
     `PackedEncoder`.

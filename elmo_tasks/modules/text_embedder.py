@@ -51,7 +51,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
     words: Computes x_k, from all indexers but `elmo`.
     bilm: The biLM, its name or its arguments (see `bilm_from_config`). Needed if there is a mix.
     input_mix, output_mix: The arguments of `ElmoMix` at each place. All texts share the mixes.
-    serialization_dir: AllenNLP passes this argument (see `bilm_from_config`).
+    serialization_dir: The folder of the training run or archive. AllenNLP passes it.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 
     def forward(self, *texts: TextFieldTensors) -> list[EmbeddedText]:
         """
-        Embeds one or more text fields of the instances. The biLM runs once for all of them; a
-        frozen biLM reads equal texts once.
+        Embeds one or more text fields of the instances. The biLM reads all fields in one batch, and
+        a frozen biLM reads equal texts only once.
         """
         layers = self._layers(texts)
         return [self._embed(text, layer) for text, layer in zip(texts, layers)]
@@ -183,7 +183,7 @@ class ElmoBiLmEmbedder(TokenEmbedder):
     bilm: The biLM, its name or its arguments (see `bilm_from_config`).
     mix: The arguments of `ElmoMix`. By default it uses all layers, trains, and has a dropout of
         0.5.
-    serialization_dir: AllenNLP passes this argument (see `bilm_from_config`).
+    serialization_dir: The folder of the training run or archive. AllenNLP passes it.
     """
 
     def __init__(

@@ -38,12 +38,13 @@ def by_length(
 ) -> Iterator[tuple[torch.Tensor, ...]]:
     """
     Computes tensors for texts, in batches of texts of similar lengths. Yields the tensors of each
-    text, in the order of the texts, cut to its length.
+    text, cut to the text's length, in the order of the texts.
 
     # Parameters
 
     max_tokens: The most tokens of a batch, with its padding.
-    compute: Returns tensors of shape (batch, length, ...) for the texts with these indices.
+    compute: Gets the indices of the texts of a batch, and returns their tensors of shape (batch,
+        length, ...).
     """
     rows: dict[int, tuple[torch.Tensor, ...]] = {}
     for indices in batches_by_length(lengths, max_tokens):

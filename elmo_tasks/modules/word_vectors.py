@@ -13,8 +13,8 @@ from elmo_tasks.common.vector_files import read_vectors
 class WordVectors(TokenEmbedder):
     """
     Looks up word vectors from a file. The vectors are not trained. A word that is not in the file
-    gets the vector of its lower case. If the lower case is not in the file either, the word gets
-    zeros, like padding and unknown words; AllenNLP's `embedding` would draw a random vector.
+    gets the vector of its lower case. If the file lacks the lower case too, the word gets zeros,
+    like padding and unknown words. AllenNLP's `embedding` draws random vectors instead.
 
     Registered as a `TokenEmbedder` with name "elmo_word_vectors".
 
@@ -53,9 +53,9 @@ class WordVectors(TokenEmbedder):
         model_path: str = None,
     ) -> None:
         """
-        Adds a row for each word that was added at the end of the vocabulary, as AllenNLP's
-        `--extend-vocab` asks for: its vector from the file, if a file is given, or the row of its
-        lower case, or zeros.
+        Adds a row for each word that AllenNLP's `--extend-vocab` has added to the vocabulary. The
+        row is the word's vector from the file, if a file is given. Otherwise it is the row of the
+        word's lower case, or zeros.
         """
         num_rows, dim = self.weight.shape
         words = _words(extended_vocab, self._vocab_namespace)

@@ -12,7 +12,10 @@ ALL = slice(None)
 
 
 class Conversion(NamedTuple):
-    """Converts an array from the file's layout (TensorFlow's, x @ W) to PyTorch's, and back."""
+    """
+    Converts an array from TensorFlow's layout, which the file has (x @ W), to PyTorch's (x @ W.T),
+    and back.
+    """
 
     convert: Callable[[Array], Array]
     revert: Callable[[Array], Array]
@@ -51,7 +54,7 @@ class Dataset(NamedTuple):
 
 
 def datasets(options: BiLmOptions) -> Iterator[Dataset]:
-    """Yields the table of bilm-tf's layout: every dataset of a biLM with these options."""
+    """Yields every dataset that bilm-tf's format has for a biLM with these options."""
     if options.num_words:
         shape = (options.num_words, options.projection_dim)
         yield Dataset("embedding", shape, "word_table.embedding")
@@ -106,7 +109,10 @@ _to_our_gates, _to_their_gates = _gates((0, 2, 3, 1)), _gates((0, 3, 1, 2))
 
 
 def _forget_one(array: Array) -> Array:
-    """Returns what TensorFlow adds to the biases at run time: 1 for the forget gate."""
+    """
+    Returns the numbers that TensorFlow adds to the biases at run time: 1 for the forget gate, 0 for
+    the other gates.
+    """
     bias = numpy.zeros_like(array)
     bias[len(array) // 4 : len(array) // 2] = 1
     return bias

@@ -31,8 +31,8 @@ class BiLmOptions:
         in the file) for no bound.
     skip_connections: Whether the input of a layer is added to its output, from the second layer on.
     state: The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
-    num_words: The number of words of a biLM that reads words, or 0. Without `char_cnn`, the values
-        that describe characters are 0 or empty.
+    num_words: The number of words in the table of a biLM of words; otherwise 0. Without `char_cnn`,
+        the values that describe characters are 0 or empty.
     word_dim, num_listed: For a biLM of ELMoForManyLangs, the width of its word vectors and the
         number of its characters; otherwise 0.
     raw: The content of the `options.json`, with the keys that only bilm-tf reads.
@@ -110,8 +110,8 @@ def _value(
     most: float = MAX_WIDTH,
 ) -> Any:
     """
-    Returns the value at a dotted path. The value must be of type `kind`, and a number must be from
-    `least` to `most`.
+    Returns the value at a dotted path. Raises `ConfigurationError` if the value is not of type
+    `kind`, or is a number below `least` or above `most`.
     """
     *sections, key = path.split(".")
     section: Any = options
@@ -206,7 +206,7 @@ def _of_characters(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def num_parameters(options: BiLmOptions) -> int:
-    """Counts the numbers in a file of weights with these options."""
+    """Returns how many numbers a file of weights with these options has."""
     n, p, c = options.num_filters, options.projection_dim, options.cell_dim
     lstms = 2 * options.num_layers * ((2 * p + 1) * 4 * c + c * p)
     if options.num_words and not options.word_dim:
@@ -221,7 +221,10 @@ def num_parameters(options: BiLmOptions) -> int:
 
 
 def exported(options: BiLmOptions, state: str) -> dict[str, Any]:
-    """Returns the raw options with the state, and the keys that bilm-tf and AllenNLP need."""
+    """
+    Returns the content of an `options.json` to write: the raw options, the start state, and the
+    keys that bilm-tf and AllenNLP need.
+    """
     raw = options.raw
     lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
     if options.num_words:

@@ -32,10 +32,9 @@ class Weights:
 
     def fill(self, state: StateDict, token_layer: Any) -> None:
         """
-        Fills the tensors of a `BiLm`'s state dict, and the words of its word table. Fills the
-        tensors in place, so that a large file is in memory only once. Raises `ConfigurationError`
-        if the file holds a value that is not a finite number, or the vocabulary beside it does not
-        fit.
+        Fills the tensors of a `BiLm`'s state dict in place, so a large file is in memory only once.
+        Also fills the words of the word table. Raises `ConfigurationError` if the file holds a
+        value that is not a finite number, or if the vocabulary beside the file does not fit.
         """
         problems = []
         with _named_errors(self.path):
@@ -76,7 +75,9 @@ def open_weights(path: str | os.PathLike, options: BiLmOptions) -> Iterator[Weig
 
 @contextmanager
 def _named_errors(path: str | os.PathLike) -> Iterator[None]:
-    """Turns any error of reading a file into a `ConfigurationError` that begins with its path."""
+    """
+    Turns any error of reading a file into a `ConfigurationError` that begins with the file's path.
+    """
     try:
         yield
     except ConfigurationError as error:
@@ -89,8 +90,8 @@ def _named_errors(path: str | os.PathLike) -> Iterator[None]:
 
 def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     """
-    Lists the datasets that are missing, have a wrong shape or cannot be read safely, and all items
-    that do not belong to a biLM of these options. Reads only the headers.
+    Returns a message for each dataset that is missing, has a wrong shape or cannot be read safely,
+    and for each item that no biLM of these options has. Reads only the headers of the file.
     """
     shapes = {dataset.name: dataset.shape for dataset in datasets(options)}
     items = _items_of(file)
@@ -112,7 +113,7 @@ def _layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
 
 
 def _value_problems(name: str, array: Array) -> list[str]:
-    """Returns the problem, if any, that a dataset holds values that are not finite."""
+    """Returns a message if a dataset holds values that are not finite."""
     if numpy.isfinite(array).all():
         return []
     return [f"{name} holds a value that is not a finite number"]
@@ -145,9 +146,9 @@ def _refuse(problems: list[str]) -> None:
 
 def _items_of(file: h5py.File) -> dict[str, h5py.HLObject | None]:
     """
-    Returns the datasets of a file by their paths, in alphabetical order. The path of a link has
-    `None`: a link may point to another file, so it is not followed. Raises `ValueError` if the file
-    has more than 2,000 items.
+    Returns the datasets of a file by their paths, in alphabetical order. A link has `None` in place
+    of a dataset: it may point to another file, so it is not followed. Raises `ValueError` if the
+    file has more than 2,000 items.
     """
     items: dict[str, h5py.HLObject | None] = {}
     groups = [("", file["/"])]
@@ -169,15 +170,18 @@ def _items_of(file: h5py.File) -> dict[str, h5py.HLObject | None]:
 
 
 def _is_hard(group: h5py.Group, part: str | bytes) -> bool:
-    """Returns whether a name in a group stands for an item of the file, and not for a link."""
+    """
+    Returns whether a name in a group stands for an item of this file, not for a soft or external
+    link.
+    """
     name = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
     return group.id.links.get_info(name).type == h5py.h5l.TYPE_HARD
 
 
 def _storage_problem(dataset: h5py.Dataset, shape: tuple[int, ...]) -> str | None:
     """
-    Returns why the numbers of a dataset cannot be read, or `None`. They must be in the file itself,
-    in one piece and not compressed, so that a small file cannot fill the memory.
+    Returns why the numbers of a dataset are not read, or `None` if they are. The numbers must be in
+    the file itself, in one piece and not compressed. Otherwise a small file could fill the memory.
     """
     if dataset.shape is None:
         return "is empty and has no shape"

@@ -46,12 +46,12 @@ _of_parents: list[sqlite3.Connection | None] = []
 
 class LayerDatabase:
     """
-    Keeps values by key in an SQLite file, in a folder that is made at the first use. The processes
-    of one machine share it: any number may read, and one at a time writes. A value stays once its
-    transaction has ended, even if its writer is killed afterwards. Each value has a checksum, and a
-    damaged value counts as missing. Nothing is read from a damaged file. Errors of file and disk
-    are not raised, but logged once: after an error of reading, the database is not used again, and
-    after an error of writing, it accepts no values. One thread at a time may use the database.
+    Keeps values by key in an SQLite file. The folder of the file is made at the first use. All
+    processes of a machine may read the file, and one at a time writes. A value is safe as soon as
+    its transaction has ended, even if the writing process is killed. Each value has a checksum, and
+    a damaged value counts as missing. Errors of the file or disk are not raised, but logged once.
+    After an error of reading, this object does not use the file any more; after an error of
+    writing, it only reads. One thread at a time may use this object.
     """
 
     def __init__(self, folder: str) -> None:
@@ -79,7 +79,9 @@ class LayerDatabase:
         return {key: value for key, value in values.items() if value is not None}
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
-        """Adds values in one transaction. Keeps a value that is already there and undamaged."""
+        """
+        Adds values in one transaction. If a key already has an undamaged value, that value stays.
+        """
         connection = self._open()
         if connection is None or not self._takes_values:
             return
@@ -102,8 +104,8 @@ class LayerDatabase:
 
     def _open(self) -> sqlite3.Connection | None:
         """
-        Returns the connection to the file, or `None` after an error. Opens it at the first use, and
-        again in a new fork.
+        Returns the connection to the file, or `None` after an error. The connection is made at the
+        first use, and again in a forked process.
         """
         if self._pid == os.getpid():
             return self._connection
@@ -156,7 +158,9 @@ def _checksum(key: bytes, value: bytes) -> int:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
-    """Runs a block in one transaction of SQLite. What the block does not commit is undone."""
+    """
+    Runs a block in one transaction of SQLite. Changes that the block does not commit are undone.
+    """
     connection.execute(f"BEGIN {kind}")
     try:
         yield
@@ -167,7 +171,7 @@ def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
 
 
 def connect(file: str, writable: bool) -> sqlite3.Connection:
-    """Opens a file, and makes it if it is missing and may be written."""
+    """Opens an SQLite file. A missing file is made if it may be written."""
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(file))}?mode={'rwc' if writable else 'ro'}",
         uri=True,

@@ -22,10 +22,9 @@ Array = numpy.ndarray
 
 class LayerStore:
     """
-    Keeps the layers that a frozen biLM computes for each sentence (Peters et al. 2018, section 3.2:
-    they are computed once and then fixed). They are kept in memory, and in a file that the
-    processes of a machine and all later training runs share. The store fills itself as sentences
-    come.
+    Keeps the layers that a frozen biLM has computed, so that each sentence is read only once
+    (Peters et al. 2018, section 3.2). The layers are kept in memory, and in a file that all
+    processes of a machine and all later training runs share. Every new sentence is added.
 
     The key of an entry is a hash of the sentence's char ids, the biLM's weights and options, its
     start state and the store's `dtype`, so several biLMs may share a folder. The layers of a
@@ -33,10 +32,10 @@ class LayerStore:
 
     # Parameters
 
-    path: The folder of the file `layers.sqlite`, which is made if it is missing. By default layers
-        are kept in memory only.
-    dtype: The dtype of the layers: `float16` or `float32`. Newly computed
-        layers are rounded too, so a sentence has the same layers in every epoch.
+    path: The folder of the file `layers.sqlite`; both are made if they are missing. By default
+        layers are kept in memory only.
+    dtype: The dtype of the layers: `float16` or `float32`. Newly computed layers are also rounded
+        to this dtype, so a sentence has the same layers in every epoch.
     memory: The most megabytes (10^6 bytes) of recently used layers that each
         process keeps in memory.
     """
@@ -105,7 +104,7 @@ class LayerStore:
         return layers
 
     def _locked(self) -> threading.RLock:
-        """Returns the lock. A new fork gets its own, which nobody holds."""
+        """Returns the lock of this process. A forked process gets a new lock."""
         if self._pid != os.getpid():
             self._pid, self._lock = os.getpid(), threading.RLock()
         return self._lock
@@ -204,9 +203,10 @@ def own_key(source: LayerSource, dtype: str) -> bytes:
 
 def key_in(database: LayerDatabase, source: LayerSource, dtype: str) -> bytes:
     """
-    Returns the bytes with which the keys of a biLM's entries begin in a database. The database
-    keeps the first start state of the biLM. The last bits of a start state differ between machines,
-    so a state that differs from the kept one only by rounding gets the same key.
+    Returns the bytes with which the keys of a biLM's entries begin in a database. The bytes stand
+    for the biLM and its start state. Two machines compute start states with other last bits. So the
+    database keeps the first start state, and a state that differs only by rounding gets the same
+    bytes.
     """
     weights = _weights(source, dtype)
     for key in (weights, own_key(source, dtype)):

@@ -69,9 +69,10 @@ class SrlMetric(Metric):
 
 def arguments(spans: Iterable[Span]) -> list[Argument]:
     """
-    Returns the arguments of a predicate, with continuations joined and without the role V. If an
-    argument has other arguments within it, its parts include their spans too. So it does not equal
-    an argument of the same words without inner ones, as in the script.
+    Returns the arguments of a predicate, with continuations joined and without the role V. The
+    parts of an argument include the spans of the arguments inside it. So, as in the script, an
+    argument with inner arguments does not equal an argument of the same words without inner
+    arguments.
     """
     arguments_of: list[tuple[str, list[tuple[int, int]]]] = []
     last: dict[str, list[tuple[int, int]]] = {}
@@ -107,8 +108,8 @@ def summed_counts(counts: Counter[str]) -> Counter[str]:
 @Metric.register("elmo_span_f1")
 class SpanF1(SpanBasedF1Measure):
     """
-    AllenNLP's `span_f1`, but it also works with several processes, and counts their spans together.
-    AllenNLP's own class refuses several processes.
+    Computes what AllenNLP's `span_f1` computes, also with several processes, whose spans are
+    counted together. AllenNLP's class refuses several processes.
 
     Registered as a `Metric` with name "elmo_span_f1". It has the parameters of `span_f1`.
     """
