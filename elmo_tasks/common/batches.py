@@ -9,9 +9,9 @@ def batches_by_length(
 ) -> Iterator[list[int]]:
     """
     Yields batches of texts of similar lengths, the longest first, as lists of indices in `lengths`.
-    A batch has at most `max_tokens` tokens, padding included. If fewer than `min_texts` texts fit,
-    the batch is filled up to `min_texts` texts or `8 * max_tokens` tokens. A longer text is a batch
-    of its own. Texts without tokens are left out.
+    A batch has at most `max_tokens` tokens, padding included. A batch of fewer than `min_texts`
+    texts is filled up to `min_texts` texts, as long as it has at most `8 * max_tokens` tokens. A
+    longer text is a batch of its own. Texts without tokens are left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]
     indices.sort(key=lengths.__getitem__, reverse=True)

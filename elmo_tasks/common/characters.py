@@ -52,9 +52,9 @@ def _bytes(word: str, max_characters: int) -> bytes:
 
 def num_characters(sentences: Iterable[Iterable[str]]) -> int:
     """
-    Returns how many char ids each token of a batch needs, so that no byte is missing, however many
-    char ids a biLM reads: 50, or more for a long word, and at most 256. A word that does not need
-    them all ends with a padding character, which says that it is whole.
+    Returns the number of char ids per token that holds every byte of a batch's words: 50, or more
+    for a long word, and at most 256. A biLM may read fewer (see `fitted_char_ids`). A word that is
+    shorter ends with a padding character, which shows that the word is whole.
     """
     # A character has at most 4 bytes.
     long_words = (
@@ -66,13 +66,13 @@ def num_characters(sentences: Iterable[Iterable[str]]) -> int:
 
 def fitted_char_ids(char_ids: torch.Tensor, max_characters: int) -> torch.Tensor:
     """
-    Returns char ids with the number of characters for each token that a biLM reads, which its
-    options say: shape (batch, length, max_characters). A longer word is cut, as by `word_char_ids`.
+    Cuts or pads char ids to the `max_characters` per token that a biLM reads: shape (batch, length,
+    max_characters). A longer word is cut, as by `word_char_ids`.
 
     # Raises
 
-    `ConfigurationError`: The ids do not have three dimensions, or have fewer characters, and a word
-        fills them all, so that the rest of it may be missing.
+    `ConfigurationError`: The ids do not have three dimensions. Or they have fewer characters than
+        the biLM reads, and a word without padding may have been cut.
     """
     width = char_ids.size(-1) if char_ids.dim() == 3 else 0
     if width == max_characters:

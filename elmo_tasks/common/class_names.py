@@ -1,5 +1,6 @@
 """
-The names of classes. Hugging Face's datasets keep them in Parquet's metadata; columns have numbers.
+Reads the names of classes that Hugging Face's datasets keep in Parquet's metadata. The columns have
+the classes as numbers.
 """
 
 import json
@@ -9,8 +10,8 @@ from typing import Any
 
 def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
     """
-    Returns the class names of each column that holds class numbers or lists of them, from the
-    metadata of an Arrow schema.
+    Returns the class names of each column of class numbers, or of lists of class numbers. The names
+    are in the metadata of an Arrow schema.
     """
     try:
         about = json.loads((metadata or {}).get(b"huggingface", b"{}"))
@@ -33,8 +34,8 @@ def with_names(value: Any, names: list[str]) -> Any:
 
 def _names(feature: Any) -> list[str] | None:
     """
-    Returns the class names in a feature. A list's are in its items' feature, which has several
-    forms.
+    Returns the class names in a feature. For a list, the names are in the feature of its items,
+    which versions of `datasets` write in several forms.
     """
     if isinstance(feature, list) and len(feature) == 1:
         return _names(feature[0])

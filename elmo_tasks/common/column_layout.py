@@ -1,4 +1,4 @@
-"""How the lines of a file in columns are laid out: separator, header, index, comments."""
+"""Describes how the lines of a file in columns are laid out: separator, header, index, comments."""
 
 import csv
 import re
@@ -43,7 +43,8 @@ class Layout(NamedTuple):
         front is a comment.
     sentence: The index of the column that names the sentence of each token, or of its first token.
     header: The line with the names of the columns, or an empty line.
-    last_values: Values of the last column. They tell a word `#` from a comment.
+    last_values: Values of the last column. A line that begins with `#` and ends with one of them is
+        a token, not a comment.
     """
 
     separator: str
@@ -75,9 +76,8 @@ class Layout(NamedTuple):
 
     def is_comment(self, line: str, is_within: bool) -> bool:
         """
-        Returns whether a line is a comment. After the first token of a sentence, there are no
-        comments before its end, unless the tokens have an index. Raises `ValueError` if the line
-        may be a comment or a token.
+        Returns whether a line is a comment. Within a sentence there are comments only if the tokens
+        have an index. Raises `ValueError` if the line may be a comment or a token.
         """
         if not line.startswith("#") or is_document(line):
             return False
@@ -101,17 +101,20 @@ class Layout(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The names of the values of a token."""
+        """The names of the columns with values of a token."""
         return [name for index, name in enumerate(self.columns) if index not in self.dropped]
 
 
 def is_document(line: str) -> bool:
-    """Returns whether a line begins or ends a document, and so is no token."""
+    """Returns whether a line begins or ends a document. Such a line is no token."""
     return _DOCUMENT.match(line) is not None
 
 
 def may_be_comment(line: str) -> bool:
-    """Returns whether a line begins as comments do, or is a word #."""
+    """
+    Returns whether a line begins with a `#` as comments do. It may also be a token whose word is
+    `#`.
+    """
     return _COMMENT.match(line) is not None
 
 

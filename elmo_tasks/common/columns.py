@@ -1,4 +1,7 @@
-"""Files in columns, such as those of CoNLL-2003, CoNLL-2012 and CoNLL-U: a token on each line."""
+"""
+Reads files in columns, with a token on each line, such as those of CoNLL-2003, CoNLL-2012 and
+CoNLL-U.
+"""
 
 import logging
 import os
@@ -47,8 +50,8 @@ def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
 
 def check_indices(path: str | os.PathLike, line: int, indices: Sequence[str]) -> None:
     """
-    Raises `ValueError` with file and line unless the column `index` of a sentence, which begins at
-    `line`, counts its tokens from 0 or 1.
+    Raises `ValueError` with file and line unless the column `index` of a sentence counts its tokens
+    from 0 or 1. The sentence begins at `line`.
     """
     for row, index in enumerate(indices):
         expected = [str(int(indices[row - 1]) + 1)] if row else ["0", "1"]
@@ -64,9 +67,8 @@ def read_head(
     path: str | os.PathLike, columns: Sequence[str] | None = None
 ) -> tuple[Layout, list[list[str]]]:
     """
-    Returns the layout of a file and the values of the tokens of its first lines. There are no
-    values if more than a tenth of the tokens have another number of values than the layout has
-    columns.
+    Returns the layout of a file, and the values of the tokens on its first lines. If more than a
+    tenth of the tokens have too many or too few values for the layout, returns no values.
     """
     lines = [line for _, line in islice(numbered_lines(path), HEAD)]
     layout = layout_of(lines, columns)
@@ -79,8 +81,8 @@ def read_head(
 
 def has_span_tags(path: str | os.PathLike) -> bool:
     """
-    Returns whether a file has columns of words and of tags that mark spans, such as `B-LOC`, or
-    `LOC` where most words have the tag `O`.
+    Returns whether a file has columns of words and of tags that mark spans: tags such as `B-LOC`,
+    or tags such as `LOC` if most words have the tag `O`.
     """
     layout, rows = read_head(path)
     if not rows or "word" not in layout.names:
@@ -96,7 +98,7 @@ def has_span_tags(path: str | os.PathLike) -> bool:
 
 
 def with_advice(records: Iterator[_T], advice: str) -> Iterator[_T]:
-    """Yields records. If the first one cannot be read, the error ends with the advice."""
+    """Yields records. If the first record cannot be read, the error ends with the advice."""
     try:
         first = next(records, None)
     except ValueError as error:
@@ -164,7 +166,7 @@ def _layout(
 
 @cache
 def warn_once(message: str) -> None:
-    """Logs a message about something odd in a file, once, however often the file is read."""
+    """Logs a message about something odd in a file, only once for each file."""
     logger.warning("%s", message)
 
 
@@ -175,8 +177,8 @@ def _numbered_tokens(
     lines: Iterator[tuple[int, str]], name: str, layout: Layout, comments: list[tuple[int, str]]
 ) -> Iterator[_Token | None]:
     """
-    Yields the number and the values of each token, and `None` where a sentence ends. Adds the
-    comments to a list.
+    Yields the line number and the values of each token, and `None` at the end of a sentence. Adds
+    comments to the list `comments`.
     """
     is_within = False
     for number, line in lines:

@@ -1,6 +1,6 @@
 """
-Defers the imports of packages until they are used, in the process of a command of `elmo-tasks`.
-AllenNLP imports these packages at its start, and most commands use none of them.
+Defers the imports of packages until they are used. AllenNLP imports these packages at its start,
+and most commands of `elmo-tasks` use none of them.
 """
 
 import importlib
@@ -18,8 +18,8 @@ HEAVY = ("nltk", "rich", "scipy.stats", "sklearn", "tensorboardX", "torchvision"
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
     """
-    Replaces these modules, and everything that the block imports from them, by stand-ins. A
-    stand-in imports the real module when it is used. Modules that were imported before stay real.
+    Within the block, an import of these modules gives a stand-in, which imports the real module at
+    its first use. Modules that were imported before stay as they are.
     """
     finder = _Finder([name for name in names if name not in sys.modules])
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]

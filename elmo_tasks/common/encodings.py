@@ -1,5 +1,6 @@
 """
-Turns the bytes of a file into lines in UTF-8. Its first bytes tell the compression and encoding.
+Turns the bytes of a file into lines in UTF-8. The first bytes show the compression and the
+encoding.
 """
 
 import codecs
@@ -109,8 +110,8 @@ def _unpacked(raw: BinaryIO) -> Any:
 
 def _encoding(head: bytes) -> str | None:
     """
-    Returns the encoding that a byte order mark tells. UTF-16 without such a mark is known by its
-    zeros: every second byte of most letters is 0. Returns None for UTF-8.
+    Returns the encoding that a byte order mark names, or None for UTF-8. UTF-16 without such a mark
+    is recognized by its zeros: in most letters, one of the two bytes is 0.
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):

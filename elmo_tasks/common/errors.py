@@ -43,8 +43,8 @@ def require_allennlp() -> None:
 
 def require_package(module: str) -> None:
     """
-    Raises the error of a failed import if a module is not installed, before anything is read or
-    computed. Commands then say what to install.
+    Raises the error of a failed import if a module is not installed. A command calls this before it
+    reads or computes anything, and then says what to install.
     """
     if not _is_installed(module):
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -1,4 +1,7 @@
-"""Fetches files from addresses and from the Hugging Face hub, and checks what a path leads to."""
+"""
+Fetches files from addresses and from the Hugging Face hub. Refuses paths that lead to pipes, to
+devices or out of a folder.
+"""
 
 import contextlib
 import functools
@@ -40,8 +43,8 @@ _MOST_BYTES = 8 * 10**9
 def local_path(name: str | os.PathLike) -> str:
     """
     Returns the path of a local file, or of the local copy of a file at an address. The copy is
-    fetched on first use: by AllenNLP into its cache, or without AllenNLP from `http(s)://` alone
-    into PyTorch's cache (`torch.hub.get_dir()`).
+    fetched on first use, by AllenNLP into its cache. Without AllenNLP, only `http(s)://` works, and
+    the copy is in PyTorch's cache (`torch.hub.get_dir()`).
 
     # Raises
 
@@ -58,7 +61,10 @@ def local_path(name: str | os.PathLike) -> str:
 
 
 def check_regular(path: str | os.PathLike) -> None:
-    """Raises `ConfigurationError` for a folder, and for a pipe or device, which could block."""
+    """
+    Raises `ConfigurationError` for a folder, a pipe or a device. Reading from a pipe or device
+    could block.
+    """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "device")
@@ -67,8 +73,8 @@ def check_regular(path: str | os.PathLike) -> None:
 
 def check_inside(path: Path, folder: Path) -> None:
     """
-    Raises `ConfigurationError` if a path is a link that leads out of the folder. In the hub's
-    cache, links may lead to the `blobs` of the repository.
+    Raises `ConfigurationError` if a path is a link that leads out of the folder. Links in the hub's
+    cache are allowed: they lead to the `blobs` of their repository.
     """
     if path.is_symlink():
         home = folder.resolve()
@@ -78,7 +84,10 @@ def check_inside(path: Path, folder: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises `ConfigurationError` if a folder has a link out of it, a pipe or a device."""
+    """
+    Raises `ConfigurationError` if a folder has a pipe, a device, or a link that leads out of the
+    folder.
+    """
     for path in folder.rglob("*"):
         check_inside(path, folder)
         if not path.is_dir():
@@ -86,15 +95,15 @@ def check_folder(folder: Path) -> None:
 
 
 def is_data_file(name: str) -> bool:
-    """Returns whether a file in a repository or folder has a name of a biLM's or model's data."""
+    """Returns whether a file belongs to a biLM or model, by its name in a repository or folder."""
     return _DATA_FILE.fullmatch(name) is not None
 
 
 def is_hub_name(name: str) -> bool:
     """
-    Returns whether this is the name of a repository, `owner/name` or `owner/name@revision`. The
-    path of a file or folder that exists is not such a name. Without a revision, `a/b` is also taken
-    for a path if a folder `a` exists, or if `b` has the suffix of a file.
+    Returns whether a name is that of a repository: `owner/name` or `owner/name@revision`. A file or
+    folder of this name counts as a path. Without a revision, `a/b` also counts as a path if a
+    folder `a` exists, or if `b` has the suffix of a file.
     """
     if _NAME.fullmatch(name) is None or os.path.exists(name):
         return False
@@ -178,8 +187,8 @@ def _fetched(address: str) -> str:
 
 def check_reachable(address: str) -> None:
     """
-    Raises `OSError` if nothing answers at an address of `http(s)://`, or at the proxy that it is
-    asked through. AllenNLP would try for half a minute.
+    Raises `OSError` if nothing answers at an address of `http(s)://`, or at its proxy. AllenNLP
+    would try for half a minute.
     """
     parts = urllib.parse.urlsplit(address)
     if parts.scheme not in ("http", "https") or parts.hostname is None:
@@ -197,7 +206,7 @@ def check_reachable(address: str) -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """Returns in one line why something could not be fetched: the first cause of an error."""
+    """Returns the first cause of an error in one line."""
     first = error
     while cause := first.__cause__ or (None if first.__suppress_context__ else first.__context__):
         first = cause

@@ -1,5 +1,5 @@
 """
-The names of the files of biLMs and trained models, for the code that finds, fetches or writes them.
+Names the files of biLMs and trained models, for the code that finds, fetches or writes these files.
 """
 
 # The files of a biLM in our layout, which is bilm-tf's. A biLM of words has a vocabulary, too.

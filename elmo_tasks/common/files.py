@@ -20,12 +20,12 @@ def atomic_write(
     path: str | os.PathLike, name_of: Callable[[Path], str] | None = None
 ) -> Iterator[Path]:
     """
-    Makes a file appear whole or not at all. Yields a temporary path to write to. This file is
-    renamed to `path` if the block ends without an error, and otherwise removed. If the disk is
-    full, raises an `OSError` that names `path`. Raises `ConfigurationError` if `path` is a device
-    or a pipe, such as `/dev/stdout`, because the renamed file would replace it. `name_of` gets the
-    finished temporary file, and returns the name for it in the folder of `path`; by default, the
-    file gets the name in `path`.
+    Makes a file appear whole or not at all. Yields the path of a temporary file to write to. If the
+    block ends without an error, the temporary file is renamed to `path`; otherwise it is removed.
+    If `name_of` is given, it gets the finished temporary file, and returns another name for the
+    file in the folder of `path`. If the disk is full, raises an `OSError` that names `path`. Raises
+    `ConfigurationError` if `path` is a device or a pipe, such as `/dev/stdout`, because the renamed
+    file would replace it.
     """
     target = Path(path)
     if is_stream(target):
@@ -57,9 +57,8 @@ def atomic_write(
 
 def written(path: str | os.PathLike) -> tuple[int, ...]:
     """
-    Returns numbers that change when a file is written again or replaced. A cache of the file's
-    content has them in its key. The tuple is empty if there is no such file. Call this before you
-    read the file.
+    Returns numbers that change when a file is written again or replaced, for the key of a cache of
+    its content. Without such a file, the tuple is empty. Call this before you read the file.
     """
     try:
         about = os.stat(path)
@@ -81,10 +80,11 @@ def write_whole(path: str | os.PathLike, content: str | bytes | memoryview) -> N
 @contextmanager
 def lock(output: str | os.PathLike) -> Iterator[None]:
     """
-    Locks an output (a file or a folder) while the block runs, by the file `.NAME.lock` beside it.
-    The kernel releases the lock however the process ends. If the file system has no locks, or the
-    folder cannot be written to, the block runs without a lock. Raises `ConfigurationError` if
-    another process has the lock, or if the file is a link, which could lead to any file.
+    Locks an output (a file or a folder) while the block runs, by a lock file `.NAME.lock` beside
+    it. The system releases the lock when the process ends, even if it is killed. If the file system
+    has no locks, or the folder cannot be written to, the block runs without a lock. Raises
+    `ConfigurationError` if another process has the lock, or if the lock file is a link, which could
+    lead to any file.
     """
     # A biLM, which uses this module only to write files, should not need the package filelock.
     from filelock import FileLock, Timeout
@@ -116,7 +116,7 @@ def lock(output: str | os.PathLike) -> Iterator[None]:
 
 
 def is_stream(path: str | os.PathLike) -> bool:
-    """Returns whether a path leads to a device, a pipe or an open file, such as `/dev/stdout`."""
+    """Returns whether a path such as `/dev/stdout` leads to a device, a pipe or an open file."""
     path = Path(path)
     # `/dev/stdout` is a link to an open file, which may be a regular file.
     if path.is_symlink() and os.readlink(path).startswith("/proc/"):

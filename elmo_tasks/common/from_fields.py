@@ -26,8 +26,8 @@ def check_fields(
     make: Callable, fields: Mapping[str, Any], arguments: Collection[str] = ()
 ) -> None:
     """
-    Raises `ConfigurationError` if `from_fields` would. `arguments` has the names of the arguments
-    that are not fields.
+    Raises the `ConfigurationError` that `from_fields` would raise, but makes no object. `arguments`
+    has the names of the arguments that no field may set.
     """
     title = make.__name__.removeprefix("make_")
     parameters = dict(inspect.signature(make).parameters)

@@ -1,4 +1,7 @@
-"""Safetensors files of tensors, each with a JSON object that describes the file and has a hash."""
+"""
+Writes and reads safetensors files with a JSON object that describes the file. The object has a
+hash, which shows whether the file is damaged.
+"""
 
 import json
 import os
@@ -21,7 +24,9 @@ _METADATA = "elmo_tasks"
 def write_hashed(
     path: str | os.PathLike, tensors: dict[str, torch.Tensor], about: dict[str, Any]
 ) -> None:
-    """Writes tensors, with an object in JSON about them. The file appears whole or not at all."""
+    """
+    Writes tensors with a JSON object that describes them. The file appears whole or not at all.
+    """
     from safetensors.torch import save
 
     tensors = {
@@ -35,8 +40,8 @@ def read_hashed(
     path: str | os.PathLike, command: str, keys: Collection[str]
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """
-    Returns the tensors of a file, by their names, and the object that describes it. `keys` are the
-    keys that this object must have; error messages name `command` as the command that writes such
+    Returns the tensors of a file, by their names, and the JSON object that describes the file. The
+    object must have the keys `keys`. Error messages name `command` as the command that writes such
     files. Raises `ConfigurationError` if the file is missing or damaged, or has no such object.
     """
     from safetensors import SafetensorError, safe_open

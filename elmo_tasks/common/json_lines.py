@@ -1,4 +1,4 @@
-"""The objects of a file of JSON: one on each line, or an array, in any layout."""
+"""Reads the objects of a JSON file: one on each line, or an array in any layout."""
 
 import json
 import re
@@ -21,12 +21,11 @@ _AS_LINES = 'write the rows one by one: to_json(path, orient="records", lines=Tr
 
 def json_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[int, str]]:
     """
-    Yields the JSON text of each object of a file, and the number of the line at which it begins.
-    The file has an object on each line, which is read as a stream; or it is an array of objects, or
-    has objects of several lines each. In place of an object there may be a text and its
-    annotations, as in spaCy 2's training data: `["Oslo .", {"entities": [[0, 4, "LOC"]]}]` is
-    `{"text": "Oslo .", "entities": ...}`. Raises `ValueError` with file and line if the file is
-    none of these.
+    Yields the JSON text of each object of a file, and the number of the line at which it begins. A
+    file with an object on each line is read as a stream. A file may also be an array of objects, or
+    have objects of several lines. A list of a text and its annotations, as in spaCy 2's training
+    data, is an object too: `["Oslo .", {"entities": [[0, 4, "LOC"]]}]` becomes `{"text": "Oslo .",
+    "entities": ...}`. Raises `ValueError` with file and line for any other file.
     """
     for number, text in _texts(lines, name):
         yield number, _with_text(text) if text.lstrip().startswith("[") else text
@@ -57,7 +56,7 @@ def _texts(lines: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[int, s
 
 
 def _with_text(text: str) -> str:
-    """Returns a text with annotations as an object, and other JSON as it is."""
+    """Makes one object of a text and its annotations. Returns other JSON as it is."""
     value = _value_of(text)
     return json.dumps({"text": value[0], **value[1]}) if _is_annotated(value) else text
 
@@ -85,7 +84,10 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _objects(rows: list[tuple[int, str]], name: str) -> Iterator[tuple[int, str]]:
-    """Yields the objects of an array or of a file without one, each as JSON text on one line."""
+    """
+    Yields the objects of an array, or objects that follow one another, each as JSON text on one
+    line.
+    """
     text = "\n".join(line for _, line in rows)
     is_array = text.lstrip().startswith("[")
     decoder = json.JSONDecoder()
@@ -141,7 +143,7 @@ def _value_of(text: str) -> Any:
 
 def _of_columns(value: Any) -> str:
     """
-    Returns an error message if an object has whole columns, as pandas' `to_json` writes them, or
+    Returns an error message if an object has whole columns, as from pandas' `to_json`; otherwise
     "".
     """
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Tells the layout of a file in columns from its first lines."""
+"""Finds out the layout of a file in columns from its first lines."""
 
 import re
 from collections import Counter
@@ -33,8 +33,8 @@ _INDICES = ["", *"id index idx token_id token_idx word_id position unnamed:_0".s
 
 def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Layout:
     """
-    Returns the layout that the first lines of a file tell. `columns` are the names of the columns,
-    if they are known, except those of an index and of a sentence number.
+    Returns the layout of a file with these first lines. `columns` are the names of the columns, if
+    they are known. Columns of an index or a sentence number have no name among them.
     """
     if columns is not None and ROLES in columns:
         return Layout(BLANKS, columns)
@@ -63,8 +63,9 @@ def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Lay
 
 def _separator(lines: Sequence[str], rows: list[str], columns: Sequence[str] | None) -> str:
     """
-    Returns the separator that gives each row the same number of values, and the right number. A tab
-    comes before blanks, and blanks come before the separators of tables.
+    Returns the separator that cuts each row into the same number of values, which must be the right
+    number. If several do, a tab comes before blanks, and blanks come before the separators of
+    tables.
     """
     if _is_in_line(rows) and (columns is None or len(columns) == 2):
         return IN_LINE
@@ -128,7 +129,8 @@ def _sentences(lines: Sequence[str], separator: str, width: int) -> list[list[li
 
 def _counts(lines: Sequence[str], separator: str, column: int) -> bool:
     """
-    Returns whether a column counts tokens: in each sentence from 0 or 1, or on through the file.
+    Returns whether a column counts the tokens of each sentence from 0 or 1, or those of the whole
+    file.
     """
     before = None
     grows = False
@@ -149,9 +151,9 @@ def _counts(lines: Sequence[str], separator: str, column: int) -> bool:
 
 def _names(sentences: Sequence[list[list[str]]], shift: int) -> list[str]:
     """
-    Returns names for columns that have none. The words are in the first column, unless it has tags
-    of spans and another one has none. The tags are in the last column whose values differ within a
-    sentence.
+    Returns names for columns without names. The words are in the first column, or, if it has tags
+    of spans, in the first column without such tags. The tags are in the last column whose values
+    differ within a sentence.
     """
     width = min((len(row) for sentence in sentences for row in sentence), default=shift)
     columns = range(shift, width)
@@ -185,8 +187,8 @@ def _are_span_tags(values: Counter[str]) -> bool:
 
 def _are_mostly_outside(values: Counter[str]) -> bool:
     """
-    Returns whether at least half of the values are `O`, so that the rest may be types such as
-    `PER`.
+    Returns whether at least half of the values are `O`. If so, the other values may be types such
+    as `PER`.
     """
     return len(values) > 1 and 2 * values["O"] >= values.total()
 
@@ -242,7 +244,7 @@ def _with_header(
 
 
 def _repeats(rows: list[list[str]], column: int) -> bool:
-    """Returns whether a column has the same value, or none, in many rows that follow each other."""
+    """Returns whether many rows have the same value in a column as the row before, or no value."""
     values = [row[column] for row in rows]
     same = sum(not after or after == before for before, after in zip(values, values[1:]))
     return 2 * same > len(values) - 1

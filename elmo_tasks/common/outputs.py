@@ -1,4 +1,4 @@
-"""The rule for what a command may write: no file of the user is lost unless the user says so."""
+"""Checks what a command may write: no file of the user is lost unless the user says so."""
 
 import glob
 import os
@@ -37,7 +37,8 @@ class _Location(NamedTuple):
 
     name: The name as the user gave it.
     path: The real path, or the address.
-    id: Device and number of a file or folder that exists: the same for all of its names.
+    id: The device and the inode of a file or folder that exists. All names of a file have the same
+        id.
     """
 
     name: str
@@ -58,17 +59,17 @@ def check_outputs(
 
     # Parameters
 
-    files: The files that will be written. `None` is an option that was not given.
-    inputs: What will be read: paths of files and folders, glob patterns, addresses, or `-` for the
-        standard input. A name that is no path, such as `base`, is ignored.
+    files: The files that will be written. `None` stands for an option that was not given.
+    inputs: The paths, glob patterns and addresses that will be read, or `-` for the standard input.
+        A name that is no path, such as `base`, is ignored.
     force: Whether files that exist are replaced.
-    folders: Folders that get further files. Whether they may exist, the command itself decides.
+    folders: Folders that get further files. The command itself decides whether they may exist.
 
     # Raises
 
-    `ConfigurationError`: An output is an input, by whatever name; a folder has an input in it; an
-        output is a file of a model or biLM in an input folder; two outputs are the same; or an
-        output exists and `force` is not given.
+    `ConfigurationError`: An output is an input, perhaps by another name; an output folder has an
+        input in it; an output is a file of a model or biLM in an input folder; two outputs are the
+        same; or an output exists and `force` is not given.
     """
     names = [file for file in files if file is not None]
     sources = [input_file for name in inputs if name is not None for input_file in _read_at(name)]
@@ -127,7 +128,7 @@ def is_model_file(path: Name, folder: Name) -> bool:
 
 
 def inputs_in(folder: Name, inputs: Iterable[Name]) -> list[str]:
-    """Returns the inputs that are this folder or lie in it, by whatever name."""
+    """Returns the inputs that are a folder or lie in the folder, perhaps by another name."""
     location = _location(folder)
     sources = [source for name in inputs for source in _read_at(name)]
     # A hard link may be elsewhere.
@@ -187,7 +188,8 @@ def _real(path: str) -> str:
 
 def _read_at(name: Name) -> Iterator[_Location]:
     """
-    Yields the places that an input names: all files of a pattern, a folder with its model's files.
+    Yields the locations that an input names: all files of a pattern; a folder and the files of its
+    model.
     """
     text = os.fspath(name)
     if text == "-":
@@ -228,7 +230,7 @@ def _are_same(first: _Location, second: _Location) -> bool:
 
 
 def _holds(folder: _Location, inside: _Location) -> bool:
-    """Returns whether a folder has something in it, at any depth."""
+    """Returns whether a file or folder lies in a folder, at any depth."""
     if folder.id is None:
         return inside.path.startswith(f"{folder.path.rstrip('/')}/")
     parent = inside.path

@@ -1,8 +1,8 @@
 """
 Finds the configs, libraries, biLMs and trained models of this package by their names.
 
-`elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is. A
-jsonnet file imports a library as `import 'elmo_tasks/sst.libsonnet'`, and a config as
+The name `elmo_tasks:sst/both` stands for the config `training_configs/sst/both.jsonnet` of the
+package. A jsonnet file imports a library as `import 'elmo_tasks/sst.libsonnet'`, and a config as
 `import 'elmo_tasks/sst/both.jsonnet'`. The biLM `mini` is in this package. The distribution
 elmo-tasks-models installs the biLM `base` and the trained models in the folder `elmo_tasks_models`;
 in a checkout they are beside `mini`.
@@ -58,7 +58,7 @@ def config_path(name: str | os.PathLike) -> str | os.PathLike:
 def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
     """
     Returns the path and the content of the file that a jsonnet file in `folder` imports as `name`.
-    As in jsonnet, the folder is searched first. Serves as jsonnet's `import_callback`.
+    As in jsonnet, the folder is searched first. jsonnet calls this as its `import_callback`.
     """
     path = Path(folder, name)
     if not path.is_file() and name.startswith("elmo_tasks/"):
@@ -87,8 +87,8 @@ def pretrained_files(pattern: str) -> dict[str, str]:
 
 def check_is_installed(name: str) -> None:
     """
-    Raises `ConfigurationError` if a name that was not found belongs to elmo-tasks-models, because
-    that package is then not installed.
+    Is called with a name that was not found. Raises `ConfigurationError` if the name belongs to
+    elmo-tasks-models, which is then not installed.
     """
     if name in BILMS or name in TRAINED:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Tells a process its rank, and sends tensors and files to all processes."""
+"""Helpers for torch.distributed: the rank of a process, and tensors and files for all processes."""
 
 import os
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """
-Shows on a terminal how far a command is. Work that counts its steps has a bar of tqdm, here as in
-AllenNLP; `working` is for other work.
+Shows the progress of a command on a terminal. Work that counts its steps has a progress bar of
+tqdm; other work has a clock (`working`).
 """
 
 import os
@@ -19,9 +19,10 @@ _INTERVAL = 1.0
 
 def prepare_bars(as_lines: bool = False) -> None:
     """
-    Chooses how the progress bars of this process look, AllenNLP's included. On a terminal, they fit
-    its width and vanish at their end; elsewhere there are no bars. With `as_lines`, each state of a
-    bar is a line. Call this before tqdm is imported, because tqdm reads these defaults only then.
+    Sets the look of all progress bars in this process, AllenNLP's included. On a terminal, the bars
+    fit its width and vanish at their end. Elsewhere there are no bars. With `as_lines`, each state
+    of a bar is a line. Call this before tqdm is imported, because tqdm reads these settings only
+    once.
     """
     width = terminal_width()
     # tqdm cannot tell the width of AllenNLP's stream.

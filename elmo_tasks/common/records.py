@@ -1,4 +1,4 @@
-"""The records of a file of any kind: text, tables, JSON lines, Parquet, Excel, columns."""
+"""Reads the records of a file of any kind: text, tables, JSON lines, Parquet, Excel, columns."""
 
 import datetime
 import json
@@ -52,8 +52,8 @@ class Record(NamedTuple):
 
     file: The path or address of the file, or `standard input`.
     line: The number of the line at which the record begins, from 1; in Parquet, of the row.
-    values: The values by column or field. A line of text is the value `text`. A sentence in columns
-        has a list in each column, with a value for each token.
+    values: The values by column or field. A line of text has the one value `text`. A sentence in
+        columns has, for each column, a list with a value for each token.
     """
 
     file: str
@@ -64,9 +64,9 @@ class Record(NamedTuple):
 def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
     """
     Returns the kind of a file: `csv`, `tsv`, `xlsx`, `parquet`, `json` (an object on each line, or
-    an array), `fasttext`, `conllu`, `columns` or `text`. The suffix of its name decides, unless its
-    content is another kind of table. Without a suffix of these kinds, `first_line` decides, by
-    default the first line of the local file.
+    an array), `fasttext`, `conllu`, `columns` or `text`. The suffix of its name decides, unless the
+    content is another kind of table. For any other suffix, `first_line` decides; by default it is
+    the first line of the local file.
     """
     suffix = suffix_of(path)
     suffix_kind = KINDS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else "text")
@@ -103,7 +103,9 @@ def _look_into(path: str | os.PathLike) -> tuple[str, str | None]:
 
 
 def _by_start(start: str) -> str | None:
-    """Returns the kind of a text that begins so, or None if the beginning does not tell."""
+    """
+    Returns the kind of a text with this beginning, or None if the beginning does not show the kind.
+    """
     if JSON_START.match(start):
         return "json"
     if start.startswith("__label__"):
@@ -135,8 +137,8 @@ def read_records(
 
     # Parameters
 
-    kind: The kind of the file, by default as `kind_of` tells it; or `rows` for a file that is known
-        to have rows: JSON, fastText's lines, or otherwise a table.
+    kind: The kind of the file, by default that of `kind_of`; or `rows` for a file with rows: JSON,
+        fastText's lines, or any table.
     columns: The names of the columns of a file in columns (see `sentence_columns`).
     header: Whether the first row of a table has the names of its columns.
         Otherwise they are named `1`, `2`, ....
@@ -146,7 +148,10 @@ def read_records(
 
 
 def read_rows(path: str | os.PathLike, header: bool = True) -> Iterator[Record]:
-    """Yields the rows of a table or of JSON as `read_records` does, whatever the file is called."""
+    """
+    Yields the rows of a table or of JSON as `read_records` does. The name of the file may have any
+    suffix.
+    """
     kind = kind_of(path)
     return read_records(path, "rows" if kind == "text" else kind, header=header)
 
@@ -251,7 +256,8 @@ def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
 
 def _cell(value: Any) -> Any:
     """
-    Returns the value of a cell as `_plain` does. A time at midnight is written as the day alone.
+    Returns the value of a cell as `_plain` does. A date with the time 00:00 is written without the
+    time.
     """
     is_day = isinstance(value, datetime.datetime) and value.time() == datetime.time()
     return value.date().isoformat() if is_day else _plain(value)

@@ -6,8 +6,8 @@ from typing import Any
 @contextmanager
 def replaced(module: Any, **values: Any) -> Iterator[None]:
     """
-    Gives names of a module other values while the block runs. Only our own commands and the repairs
-    in `compat.py` use this.
+    Gives names of a module other values while the block runs. Only the commands of `elmo-tasks` and
+    the repairs in `compat.py` use this.
     """
     before = {name: getattr(module, name) for name in values}
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Which rows of a file count: those with a text and a label that nobody has rejected."""
+"""Chooses the rows of a file that count: rows with a text and a label that nobody has rejected."""
 
 import logging
 import math
@@ -35,7 +35,7 @@ class LeftOut:
 
     @property
     def of_answers(self) -> bool:
-        """Whether rows were left out for the `answer` of a user of Prodigy."""
+        """Whether rows were left out because a user of Prodigy rejected or ignored them."""
         return not self._lines.keys().isdisjoint(_REFUSED.values())
 
     def __bool__(self) -> bool:
@@ -45,7 +45,7 @@ class LeftOut:
         return ", ".join(_said(reason, lines) for reason, lines in self._lines.items())
 
     def log(self, file: object) -> None:
-        """Says in one line of the log what was left out of a file, if anything was."""
+        """Logs in one line which rows of a file were left out, if any were."""
         if self:
             logger.warning("%s: left out %s", file, self)
 
@@ -63,8 +63,7 @@ def complete_rows(
 
     # Parameters
 
-    left_out: Counts the rows that are left out. By default, the log says at the end which they
-        were.
+    left_out: Counts the rows that are left out. By default, the log names them at the end.
     are_gold: Whether the rows are learnt or scored. If so, rows that a user of
         Prodigy ignored are left out too, and so are rejected rows, unless `answer` is one of the
         columns.
@@ -114,8 +113,8 @@ def is_blank(value: Any) -> bool:
 
 def plain_text(value: Any) -> str:
     """
-    Returns a value as text, the same from a table as from JSON: a whole number has no decimal
-    point, and truth values are `true` and `false`. A missing value is "".
+    Returns a value as text. A value from JSON gives the same text as the value in a table: a whole
+    number has no decimal point, and truth values are `true` and `false`. A missing value is "".
     """
     if is_blank(value):
         return ""

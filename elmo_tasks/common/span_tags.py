@@ -1,4 +1,4 @@
-"""How the tags of spans are written in files."""
+"""Knows the ways in which files write the tags of spans, such as `B-LOC`, `LOC-B` and `b_LOC`."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -9,11 +9,11 @@ _PREFIX = "(?P<prefix>[BIESULMW])"
 
 class Notation(NamedTuple):
     """
-    How a tag is made of a prefix and a type.
+    A way to write a tag as a prefix and a type.
 
     # Parameters
 
-    sign: What stands between prefix and type.
+    sign: The character between prefix and type.
     is_behind: Whether the prefix is behind the type, as in `PER-B`.
     is_small: Whether the prefix is a small letter.
     """
@@ -28,7 +28,7 @@ class Notation(NamedTuple):
         return self.sign.join(parts) if type_ else prefix
 
     def usual(self, tags: Collection[str]) -> dict[str, str]:
-        """Returns the usual form, such as `B-LOC`, of each tag that is in this notation."""
+        """Returns the usual form, such as `B-LOC`, of each tag that is written in this notation."""
         sign = re.escape(self.sign)
         before, behind = f"{_PREFIX}{sign}(?P<type>.+)", f"(?P<type>.+){sign}{_PREFIX}"
         pattern = behind if self.is_behind else before
@@ -60,8 +60,8 @@ def notation_of(tags: Collection[str]) -> Notation:
 
 def tags_of_types(tags: Collection[str]) -> dict[str, str]:
     """
-    Returns the form of tags without prefixes in IOB1: `I-PER` for `PER`, so that neighbouring
-    tokens with this tag are one span.
+    Returns the form of tags without prefixes in IOB1, such as `I-PER` for `PER`. Neighbouring
+    tokens with this tag are then one span.
     """
     return {tag: "O" if tag == "O" else f"I-{tag}" for tag in tags}
 

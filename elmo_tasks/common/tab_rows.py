@@ -1,4 +1,6 @@
-"""The rows of a table with tabs, in which quotes may enclose a field or be ordinary characters."""
+"""
+Reads the rows of a table with tabs. Quotes may enclose a field, or may be ordinary characters.
+"""
 
 import csv
 import logging
@@ -35,9 +37,10 @@ def begins_in_quotes(texts: Iterable[str]) -> bool:
 
 def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
     """
-    Yields the rows of a table with tabs. Two kinds of lines are read together with the lines below
-    them, if this makes a row in quotes with as many fields as the first row: a line with another
-    number of fields, and a line whose last field has a quote only at its beginning.
+    Yields the rows of a table with tabs. A field in quotes may go on in the lines below. A line
+    that seems unfinished is read together with the lines below it, if the lines together have as
+    many fields as the first row. A line seems unfinished if it has another number of fields, or if
+    its last field has a quote only at its beginning.
     """
     stream = iter(lines)
     ahead: list[Line] = []
@@ -81,8 +84,9 @@ def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
 
 def _joined(text: str, ahead: list[Line], stream: Iterator[Line], width: int) -> list[str] | None:
     """
-    Returns the fields of the row in quotes that begins with a line, or None if no such row begins
-    there. Takes the further lines of the row from `ahead`, which is filled from `stream`.
+    Returns the fields of a row that begins with the line `text` and goes on in the lines below, or
+    None if there is no such row. Takes the further lines from `ahead`, which is filled from
+    `stream`.
     """
     texts = [text]
     is_row = text.count("\t") == width - 1
@@ -102,7 +106,7 @@ def _joined(text: str, ahead: list[Line], stream: Iterator[Line], width: int) ->
 
 
 def _parsed(texts: Sequence[str]) -> list[str] | None:
-    """Returns the fields of lines that are one row in quotes, or None."""
+    """Returns the fields of a row of several lines, or None if the lines are not one row."""
     try:
         rows = list(csv.reader([f"{text}\n" for text in texts], delimiter="\t", strict=True))
     except csv.Error:

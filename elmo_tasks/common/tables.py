@@ -1,4 +1,4 @@
-"""The rows of a table of text: its delimiter, its quotes and its header, known by its content."""
+"""Reads the rows of a table of text. The content shows its delimiter, its quotes and its header."""
 
 import csv
 import logging
@@ -34,12 +34,12 @@ _MOST_ENDS = 1000
 
 def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     """
-    Yields the rows of a table from its numbered lines; empty lines are skipped. The first rows tell
-    the delimiter: comma, semicolon, tab or pipe, unless a first line such as `sep=;` names it. A
-    field in double quotes may have delimiters and line ends. In a table with tabs, quotes are
-    ordinary characters unless its first row is in quotes, or a field has the doubled quotes or line
-    ends of a spreadsheet's fields in quotes. `kind` (`csv` or `tsv`) decides where several
-    delimiters would do. Raises `ValueError` with file and line if a row cannot be read.
+    Yields the rows of a table from its numbered lines; empty lines are skipped. The delimiter is a
+    comma, semicolon, tab or pipe. A first line such as `sep=;` names it; otherwise the first rows
+    show it, and `kind` (`csv` or `tsv`) decides between several that fit. A field in double quotes
+    may have delimiters and line ends. In a table with tabs, quotes are ordinary characters, unless
+    the first row is in quotes or a field is written as spreadsheets write a field in quotes. Raises
+    `ValueError` with file and line if a row cannot be read.
     """
     # A field may have any length; Python's own limit is 128 KiB.
     csv.field_size_limit(2**31 - 1)
@@ -57,7 +57,7 @@ def delimiter_of(lines: Iterable[Line], name: str, kind: str) -> str:
 
 
 def _beginning(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line], str]:
-    """Returns the first lines of a table, without one such as `sep=;`, and the delimiter."""
+    """Returns the first lines of a table, without a line such as `sep=;`, and the delimiter."""
     first = list(islice(lines, 1))
     if first and "\r" in first[0][1]:
         raise ValueError(f"{name}:{first[0][0]}: {TWO_ENDS}")
@@ -80,7 +80,7 @@ def names_delimiter(line: str) -> str | None:
 
 
 def has_columns(first_line: str, names: Collection[str]) -> bool:
-    """Returns whether a line has several fields, and these names are among them."""
+    """Returns whether a line has several fields, with these names among them."""
     fields = {field.strip(' "') for field in re.split(r"[,;\t|]", first_line)}
     return len(fields) > 1 and fields >= set(names)
 
@@ -138,7 +138,7 @@ def named_rows(
 
 
 def _spanned(fields: Sequence[Any]) -> str:
-    """Returns the end of a message about a row that has the ends of lines in its fields."""
+    """Returns the end of a message about a row whose fields go on over several lines."""
     num_lines = 1 + sum(str(field).count("\n") for field in fields)
     return f", in a row that runs over {num_lines} lines: is a quote not closed?" * (num_lines > 1)
 
@@ -174,7 +174,7 @@ def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
 
 
 def _widths(sample: Sequence[str], delimiter: str, name: str) -> list[int]:
-    """Returns the number of fields of each row. If a row cannot be read, ends with a 0 for it."""
+    """Returns the number of fields of each row. At a row that cannot be read, ends with 0."""
     widths: list[int] = []
     if delimiter == "\t" and not begins_in_quotes(sample):
         return [len(fields) for _, fields in rows_of_tabs(enumerate(sample), name)] or [0]
@@ -223,8 +223,9 @@ def _rows_of_csv(lines: Iterable[Line], name: str, delimiter: str) -> Iterator[R
 
 def _swallows(row_lines: Sequence[Line], delimiter: str, width: int, ends: Collection[str]) -> bool:
     """
-    Returns whether the lines of a text in quotes look like rows: each has as many delimiters as a
-    row, and one begins or ends as rows do, for instance with a label.
+    Returns whether the lines of a field in quotes look like rows, so that a quote may be missing:
+    each line has as many delimiters as a row, and one line begins or ends as rows do, for instance
+    with a label.
     """
     pieces = [text.split(delimiter) for _, text in row_lines]
     are_rows = width > 1 and all(len(piece) == width for piece in pieces)

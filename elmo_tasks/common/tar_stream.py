@@ -22,8 +22,8 @@ class TarStream:
     A compressed tar archive whose headers are checked before `tarfile` reads them. `tarfile` reads
     long names and records of any size, and recurses once for each header before a member. Before
     Python 3.11.10 and 3.12.6, its time grows with the square of the number of digits in a header
-    (CVE-2024-6232). Raises `tarfile.TarError` for such headers, and if more than `most` bytes are
-    read.
+    (CVE-2024-6232). Raises `tarfile.TarError` for too many or too long headers, and if more than
+    `most` bytes are read.
     """
 
     def __init__(self, file: gzip.GzipFile, most: int) -> None:

@@ -1,4 +1,4 @@
-"""Tensors: their hashes, their distinct rows, and files of them."""
+"""Computes hashes and distinct rows of tensors, and reads files of tensors."""
 
 import hashlib
 import os
@@ -32,9 +32,10 @@ def hash_tensors(*tensors: torch.Tensor) -> bytes:
 
 def distinct_rows(char_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
-    Returns the distinct rows of a matrix of ids, such as char ids of shape (tokens, 50), and for
-    each row its index among them, shape (tokens,). Compares rows by a hash of 64 bits, ten times as
-    fast as `torch.unique` over rows, and then in full, so the result is right even if hashes clash.
+    Returns the distinct rows of a matrix of ids, such as char ids of shape (tokens, 50). Also
+    returns, for each row, its index among the distinct rows: shape (tokens,). Compares rows by a
+    hash of 64 bits, and then in full, so the result is right even if two hashes are equal. This is
+    ten times as fast as `torch.unique` over rows.
     """
     if len(char_ids) == 0:
         return char_ids, char_ids.new_zeros(0)
@@ -58,8 +59,8 @@ def _factors(char_ids: torch.Tensor) -> torch.Tensor:
 
 def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> dict[str, Any]:
     """
-    Reads a dictionary of numbers, text and tensors that `torch.save` wrote, from a file or its
-    `content`. `torch.load` does not compare the checksums, so this function does. Raises
+    Reads a dictionary of numbers, texts and tensors that `torch.save` wrote, from a file or its
+    `content`. Compares the checksums of the file, which `torch.load` ignores. Raises
     `ConfigurationError` if the file is damaged or holds anything else.
     """
     try:

@@ -1,4 +1,4 @@
-"""Text: the boundary tokens, names in messages, safe output to a terminal, JSON."""
+"""Helpers for text: boundary tokens, names in messages, safe output to a terminal, JSON."""
 
 import json
 import re
@@ -27,8 +27,9 @@ _CONTROL = re.compile(
 
 def printable(text: str) -> str:
     r"""
-    Returns a line with its control and invisible characters escaped (`\x1b`), because a name or
-    label from somebody's file must neither steer the terminal nor look like another one.
+    Returns a line with its control and invisible characters escaped, such as `\x1b`. A name or
+    label from somebody's file must neither control the terminal nor look like another name or
+    label.
     """
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 

@@ -92,7 +92,9 @@ def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str]
 
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
-    """Raises a `ValueError` that names the last readable line; raises a disk's error unchanged."""
+    """
+    Raises a `ValueError` that names the last readable line. Raises an error of the disk unchanged.
+    """
     # The `OSError` of gzip about a damaged file has no `errno`.
     if isinstance(error, OSError) and error.errno is not None:
         raise error
@@ -124,8 +126,8 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
 def boundaries_said(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
     """
     Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
-    boundaries that a biLM adds itself. Logs this once for each path; `warned_paths` holds the paths
-    that were logged.
+    boundaries that a biLM adds itself. Logs this once for each path: `warned_paths` has the paths
+    logged before.
     """
     num_boundaries = first = 0
     try:
@@ -153,7 +155,9 @@ def boundaries_said(lines: Iterable[str], path: str, warned_paths: set[str]) -> 
 
 @contextmanager
 def spooled() -> Iterator[str]:
-    """Yields the path of a temporary copy of the standard input, which may be read twice."""
+    """
+    Yields the path of a temporary copy of the standard input. The copy may be read several times.
+    """
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "standard_input.txt")
         with open(name, "wb") as file:

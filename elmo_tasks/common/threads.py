@@ -1,4 +1,4 @@
-"""Chooses how many threads PyTorch uses in this process. The import alone changes nothing."""
+"""Chooses how many threads PyTorch uses in this process. Importing this module changes nothing."""
 
 import os
 
@@ -20,9 +20,9 @@ def num_cores() -> int:
 
 def choose_threads(num_threads: int | None) -> None:
     """
-    Gives each PyTorch operator `num_threads` threads, in this process and in the processes that it
-    starts. For `None`, the user's environment variables decide; if none is set, `few_threads` is
-    called.
+    Gives each PyTorch operator `num_threads` threads, in this process and its child processes. With
+    `None`, environment variables such as `OMP_NUM_THREADS` decide; if none is set, calls
+    `few_threads`.
     """
     global _divides
     _divides = None
@@ -36,7 +36,7 @@ def choose_threads(num_threads: int | None) -> None:
 def one_thread() -> None:
     """
     Makes this process compute on one thread. A process that will be forked must call this before it
-    loads a biLM. Otherwise the fork waits for ever for threads that only its parent has.
+    loads a biLM. Otherwise the forked process waits for ever, for threads that only its parent has.
     """
     _set(1, divides=False)
 

@@ -52,7 +52,10 @@ def unpacked(archive: str | os.PathLike) -> Iterator[str]:
 
 @contextmanager
 def temporary_folder(prefix: str | None = None) -> Iterator[str]:
-    """Yields a new folder, and removes it at the end, also if Ctrl-C interrupts the removal."""
+    """
+    Yields a new folder, and removes it at the end. The folder is removed even if Ctrl-C interrupts
+    the removal.
+    """
     folder = tempfile.TemporaryDirectory(prefix=prefix)
     try:
         yield folder.name

@@ -1,4 +1,4 @@
-"""Reads text files of word vectors: a word and its numbers on each line, as GloVe's."""
+"""Reads text files of word vectors such as GloVe's, with a word and its numbers on each line."""
 
 import bz2
 import contextlib
@@ -47,7 +47,7 @@ def read_vectors(
     path: A path or an address of a text file, which may be compressed or in a zip or tar file;
         `(ARCHIVE)#MEMBER` names one of several members.
     dim: The number of numbers in a vector, by default as in the header or the first line.
-    wanted: The words that are returned. By default all are.
+    only_words: The words to return. By default all words are returned.
     max_words: The most words that are read.
 
     # Raises
@@ -82,7 +82,10 @@ def read_vectors(
 
 
 def check_vectors(path: str) -> None:
-    """Raises `FileNotFoundError` if a local file of vectors is not there: how to fetch it."""
+    """
+    Raises `FileNotFoundError` if a local file of vectors is missing. The message says how to fetch
+    it.
+    """
     outer = _outer(path)[0]
     if "://" in outer or os.path.exists(os.path.expanduser(outer)):
         return
@@ -145,13 +148,16 @@ def _split_lines(path: str, dim: int | None) -> Iterator[tuple[int, str, list[st
 
 
 def _without_gaps(fields: list[str]) -> list[str]:
-    """Removes what two blanks in a row leave behind the word."""
+    """Removes the empty field that two blanks behind the word make."""
     word, *numbers = fields
     return [word, *filter(None, numbers)]
 
 
 def _width(fields: list[str]) -> int:
-    """Returns the number of numbers at the end of a line, whose word may be a number, too."""
+    """
+    Returns how many numbers a line ends with. The word at its beginning does not count, even if it
+    is a number.
+    """
     width = 0
     word, *numbers = _without_gaps(fields)
     for field in reversed(numbers):
@@ -208,7 +214,7 @@ def _is_tar(path: str) -> bool:
 
 
 def _member(names: list[str], member: str | None, archive: str) -> str:
-    """Returns the name of the file that is meant. Files that macOS adds do not count."""
+    """Returns the name of the file to read in an archive. Files that macOS adds do not count."""
     names = [
         name
         for name in names

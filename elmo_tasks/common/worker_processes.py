@@ -23,10 +23,11 @@ def in_processes(
     num_processes: int, work: Callable[[Part], Result], parts: Iterable[Part]
 ) -> Iterator[Result]:
     """
-    Yields what `work` returns for each part, in order, as `map` does, but computes in several
-    processes of one thread each. The processes are forks, which share the memory of the weights; on
-    Windows, each gets a copy of `work`. A biLM in `work` must be on the CPU; call `one_thread()`
-    before loading it. Raises the error of a process, or `ConfigurationError` if one was killed.
+    Yields the result of `work` for each part, in order, as `map` does. Several processes of one
+    thread each compute the results. They are forked and share the memory of the weights; on
+    Windows, each process gets a copy of `work`. A biLM in `work` must be on the CPU; call
+    `one_thread()` before you load it. Raises the error of a process, or `ConfigurationError` if a
+    process was killed.
     """
     check_positive("the number of processes", num_processes)
     can_fork = "fork" in multiprocessing.get_all_start_methods()

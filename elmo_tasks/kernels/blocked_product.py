@@ -11,8 +11,9 @@ _ROWS, _CLASSES = 512, 1024
 
 class BlockedProduct:
     """
-    Computes the logits x W^T + b of many classes in blocks, so a log-sum-exp needs little memory.
-    The weight, shape (classes, dim), is in float32, or in int8 with a `scale` for each row.
+    Computes the logits x W^T + b of many classes, block by block, so that their log-sum-exp needs
+    little memory. The weight W has shape (classes, dim), and is in float32, or in int8 with a
+    `scale` for each row.
     """
 
     def __init__(

@@ -39,10 +39,10 @@ _FUNCTIONS = {
 @functools.cache
 def kernels(device: str, dtype: torch.dtype) -> SimpleNamespace | None:
     """
-    Returns the functions of `kernels.cpp` for this type of device and this dtype, or `None` if
-    there are none: on a GPU, in float64, with `ELMO_TASKS_NATIVE=0`, or if no C++ compiler was
-    there when the package was installed. The caller then uses PyTorch's operators. The functions
-    raise `ValueError` if a tensor is not contiguous or has another dtype.
+    Returns the compiled functions of `kernels.cpp` for a type of device and a dtype, or `None` if
+    there are none. There are none for a GPU or for float64, with `ELMO_TASKS_NATIVE=0`, or if the
+    package was built without a C++ compiler. The caller then uses PyTorch's operators. The
+    functions raise `ValueError` if a tensor is not contiguous or has another dtype.
     """
     library = _library() if device == "cpu" and dtype in _FUNCTIONS else None
     if library is None:
@@ -66,7 +66,7 @@ def _checked(function: Any, name: str, dtype: torch.dtype) -> Callable[..., None
 
 
 def _passed(argument: Any, dtype: torch.dtype | None) -> Any:
-    """Returns the address of a tensor, and a number or `None` as it is."""
+    """Returns the memory address of a tensor. Returns a number or `None` as it is."""
     if dtype is None or argument is None:
         return argument
     if argument.dtype != dtype or not argument.is_contiguous():
@@ -77,7 +77,7 @@ def _passed(argument: Any, dtype: torch.dtype | None) -> Any:
 
 @functools.cache
 def _library() -> ctypes.CDLL | None:
-    """Loads the file for this CPU. If that fails, logs why."""
+    """Loads the library for this CPU. If that fails, logs why."""
     name = _FILES.get(torch.backends.cpu.get_cpu_capability(), "kernels.plain.so")
     path = Path(__file__).with_name(name)
     if os.environ.get("ELMO_TASKS_NATIVE") == "0":

@@ -21,9 +21,9 @@ _SMALL_WEIGHT = 1 << 20
 
 class FrozenProduct:
     """
-    Computes x W^T + b for a weight that does not change. On a CPU the weight is laid out once for
-    oneDNN, if that works on this machine. Products then run several times as fast as
-    `torch.nn.functional.linear` in float32, with no larger rounding errors.
+    Computes x W^T + b for a weight that does not change. On a CPU, the weight is copied once into
+    oneDNN's memory layout, if that works on this machine. Products are then several times as fast
+    as `torch.nn.functional.linear` in float32, with no larger rounding errors.
 
     # Parameters
 
@@ -48,7 +48,7 @@ class FrozenProduct:
         self._plain_weight = weight if is_small or not self._by_onednn else None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Returns shape (rows, out_dim) for x of shape (rows, in_dim) and any dtype."""
+        """Maps x of shape (rows, in_dim) and any dtype to shape (rows, out_dim)."""
         x, rows = x.to(self._dtype), len(x)
         if not self._by_onednn or (rows == 1 and self._plain_weight is not None):
             # Under autocast, `linear` chooses the dtype of its result.
@@ -58,7 +58,9 @@ class FrozenProduct:
 
 @functools.cache
 def has_onednn(dtype: torch.dtype) -> bool:
-    """Returns whether oneDNN's products with laid-out weights work here. If not, logs why."""
+    """
+    Returns whether oneDNN's products with weights in its own layout work here. If not, logs why.
+    """
     if dtype not in (torch.float32, torch.bfloat16) or not torch.backends.mkldnn.is_available():
         return False
     # A separate generator leaves the random numbers of a training run as they are.
@@ -83,16 +85,16 @@ def multiplied(
 
 def padded_rows(rows: int) -> int:
     """
-    Returns the number of rows with which oneDNN computes a product of `rows` rows. oneDNN compiles
-    and keeps 0.5 MB of code for each number of rows. So numbers above 16 are rounded up, by an
-    eighth at most: there are eight sizes from one power of two to the next.
+    Rounds a number of rows up, because oneDNN compiles and keeps 0.5 MB of code for each number of
+    rows. A number above 16 grows by at most an eighth: there are eight sizes from one power of two
+    to the next.
     """
     step = 1 << max(0, (rows - 1).bit_length() - 4)
     return -(-rows // step) * step
 
 
 def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
-    """Returns x extended to `rows` rows. The new rows may have any values."""
+    """Returns x with further rows, `rows` in all. The new rows may have any values."""
     if rows == len(x):
         return x
     end = x.storage_offset() + rows * x.size(1)

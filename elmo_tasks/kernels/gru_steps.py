@@ -10,10 +10,10 @@ from elmo_tasks.kernels.trained_product import step_product, summed, summed_prod
 
 class GruSteps(torch.autograd.Function):
     """
-    Runs one direction over packed steps: h_t = (1 - z) * n + z * h_{t-1}, where
-    n = tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and
-    u = W h_{t-1} + b. The parts of W, b and `gates` are in PyTorch's order r, z, n. `gates` have
-    shape (tokens, 3 * hidden_size). Returns the states, shape (tokens, hidden_size).
+    Runs one direction of a GRU over packed steps: h_t = (1 - z) * n + z * h_{t-1}, where n =
+    tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and u = W
+    h_{t-1} + b. The parts of W, b and `gates` are in PyTorch's order r, z, n. `gates` have shape
+    (tokens, 3 * hidden_size). Returns the states, shape (tokens, hidden_size).
     """
 
     @staticmethod

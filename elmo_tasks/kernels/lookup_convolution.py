@@ -1,7 +1,7 @@
 """
-The convolutions of a `CharCnn` by look-up. A filter's response to a window is a sum with a term for
-each character and its position in the window, so a table can hold all terms. On a CPU, adding rows
-of the table takes a fraction of the time of multiplying windows with filters.
+Computes the convolutions of a `CharCnn` by look-up. A filter's response to a window is a sum with
+one term for each character and its position in the window. A table holds all these terms. On a CPU,
+adding rows of the table takes a fraction of the time of multiplying windows with filters.
 """
 
 import torch
@@ -15,7 +15,7 @@ _BLOCK = 32
 
 
 def looks_up(embedding: torch.Tensor) -> bool:
-    """Returns whether the compiled functions work for these embeddings."""
+    """Returns whether the compiled functions can look up these embeddings."""
     # In bfloat16, only the functions of the LSTM are compiled.
     return (
         embedding.dtype == torch.float32

@@ -11,11 +11,11 @@ from elmo_tasks.kernels.trained_product import step_product, summed, summed_prod
 
 class LstmSteps(torch.autograd.Function):
     """
-    Runs one direction over packed steps: c_t = f * c_{t-1} + i * g and h_t = o * tanh(c_t), where
-    i, f and o are sigmoids of their parts of gates_t + W h_{t-1} + b, and g is the tanh of its
-    part. The parts are in PyTorch's order i, f, g, o. `gates` have shape (tokens, 4 * hidden_size).
-    Returns the states, shape (tokens, hidden_size). The functions `step` and `step_gradient` of the
-    biLM's LSTM do the element-wise work.
+    Runs one direction of an LSTM over packed steps: c_t = f * c_{t-1} + i * g and h_t = o *
+    tanh(c_t), where i, f and o are sigmoids of their parts of gates_t + W h_{t-1} + b, and g is the
+    tanh of its part. The parts are in PyTorch's order i, f, g, o. `gates` have shape (tokens, 4 *
+    hidden_size). Returns the states, shape (tokens, hidden_size). The element-wise work is done by
+    `step` and `step_gradient`, as for the biLM's LSTM.
     """
 
     @staticmethod

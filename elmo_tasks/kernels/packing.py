@@ -9,7 +9,7 @@ from elmo_tasks.kernels.trained_product import STEP_ROWS
 class Packing(NamedTuple):
     """
     The order in which an LSTM visits the tokens of a batch, as in PyTorch's `PackedSequence`: step
-    by step, and in each step the rows that still have a token, the longest row first.
+    by step. A step visits the next token of each row that still has one, the longest row first.
 
     # Parameters
 
@@ -61,7 +61,10 @@ class Steps:
         self.num_tokens = sum(sizes)
 
     def empty(self, like: torch.Tensor, *dims: int) -> torch.Tensor:
-        """Returns a new tensor of shape `(tokens + 15, *dims)`, long enough for the last window."""
+        """
+        Returns a new tensor of shape `(tokens + 15, *dims)`. A step may read a window of 16 rows,
+        also at the end.
+        """
         return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
 
     def before(self, states: torch.Tensor) -> torch.Tensor:
@@ -74,8 +77,8 @@ class Steps:
 
 def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
     """
-    Returns for each token of the backward order its index in the forward order: shape (tokens,).
-    The same indices map the forward to the backward order. `num_positions` is batch * length.
+    Returns, for each token of the backward order, its index in the forward order: shape (tokens,).
+    The same indices map the forward order to the backward order. `num_positions` is batch * length.
     """
     index = packing.forward_index.new_empty(num_positions)
     index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)

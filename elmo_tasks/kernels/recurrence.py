@@ -17,9 +17,9 @@ _BLOCK_GATES = 2 << 20
 
 class Recurrence(torch.autograd.Function):
     """
-    Runs a `ProjectedLstm` over packed steps, with a gradient. One product multiplies the inputs of
-    all steps, and one computes the gradient of each weight. `h` and `c` hold the state before the
-    first step. The state after the last step overwrites them in place.
+    Runs a `ProjectedLstm` over packed steps, with a gradient. One matrix product serves the inputs
+    of all steps, and one product computes the gradient of each weight. `h` and `c` hold the state
+    before the first step. The state after the last step overwrites both in place.
 
     Under autocast, matrix products have autocast's dtype; sums, cell states and outputs keep the
     dtype of `c`.
@@ -132,7 +132,10 @@ def _rows(like: torch.Tensor, num_tokens: int, tokens: int, dim: int) -> torch.T
 
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:
-    """Returns, for each step, the slice of the step before it, cut to the rows that both have."""
+    """
+    Returns, for each step, the tokens of the step before it, as a slice of as many rows as the step
+    has.
+    """
     previous: list[slice | None] = [None] * bool(batch_sizes)
     start = 0
     for before, rows in zip(batch_sizes, batch_sizes[1:]):
@@ -170,7 +173,7 @@ class FrozenRecurrence:
     ) -> torch.Tensor:
         """
         Returns the outputs, shape (tokens, projection_dim). `h` and `c` hold the state before the
-        first step. The state after the last step overwrites them in place.
+        first step. The state after the last step overwrites both in place.
         """
         outputs = inputs.new_empty(len(inputs), h.size(1))
         cell_dim = c.size(1)

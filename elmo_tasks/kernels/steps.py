@@ -1,8 +1,8 @@
 """
-The element-wise work of one step of an LSTM or a GRU, and its gradient. An LSTM has its gates in
-the order input, forget, output, candidate. Its cell state (`memory`) has the dtype of the weights;
-all other tensors have the dtype of the matrix products. A GRU has its gates in PyTorch's order
-reset, update, new.
+Computes the element-wise work of one step of an LSTM or a GRU, and its gradient. The gates of an
+LSTM are in the order input, forget, output, candidate; those of a GRU in PyTorch's order reset,
+update, new. The cell state (`memory`) of an LSTM has the dtype of the weights. All other tensors
+have the dtype of the matrix products.
 """
 
 import math
@@ -22,7 +22,7 @@ def step(
     memories: torch.Tensor | None = None,
 ) -> None:
     """
-    Runs a step of an LSTM, up to its projection, if it has one.
+    Runs a step of an LSTM without the projection.
 
     # Parameters
 
@@ -30,8 +30,8 @@ def step(
         both. If `memories` is given, the values of the gates overwrite `gates`.
     memory: Shape (rows, cell_dim): the cell state. The new cell state overwrites it.
     clip: The bound on the absolute values of the cell state.
-    hidden: Shape (rows, cell_dim): receives o tanh(memory).
-    memories: Shape (rows, cell_dim): receives the new cell state, if a gradient will be needed.
+    hidden: Shape (rows, cell_dim): is overwritten with o tanh(memory).
+    memories: Shape (rows, cell_dim): is overwritten with the new cell state. Needed for a gradient.
     """
     compiled = _kernels(gates, memory)
     if compiled is not None:
@@ -73,8 +73,9 @@ def step_gradient(
     grad_memory: Shape (rows, cell_dim): the part of the gradient of the new cell state that comes
         from later steps. The gradient of the cell state before the step overwrites it.
     clip: The bound on the absolute values of the cell state.
-    grad_gates: Shape (rows, 4 * cell_dim): receives the gradient of the gates before activation.
-    hidden: Shape (rows, cell_dim): receives o tanh(memory) again.
+    grad_gates: Shape (rows, 4 * cell_dim): is overwritten with the gradient of the gates before
+        activation.
+    hidden: Shape (rows, cell_dim): is overwritten with o tanh(memory), computed again.
     """
     compiled = _kernels(gates, memories)
     if compiled is not None:
@@ -111,8 +112,8 @@ def gru_step(
 
     gates, recurrent: Shapes (rows, 3 * hidden_size): the products of the inputs and of `before`.
     before: Shape (rows, hidden_size): the state before the step.
-    rz, n, h: Receive the gates, shapes (rows, 2 * hidden_size) and (rows, hidden_size), and the new
-        state.
+    rz, n, h: Are overwritten: `rz` and `n` with the gates, shapes (rows, 2 * hidden_size) and
+        (rows, hidden_size), and `h` with the new state.
     """
     compiled = _kernels(h, h)
     if compiled is not None:
@@ -146,8 +147,8 @@ def gru_gradient(
     recurrent_n: Shape (rows, hidden_size): the last third of `recurrent`.
     grad_h: Shape (rows, hidden_size): the gradient of the new state as an output.
     carried: Shape (rows, hidden_size): the gradient of the new state from the next step. It is
-        overwritten with the part of it that the update gate passes on to `before`.
-    grad_gates, grad_recurrent: Receive the gradients of `gates` and `recurrent`.
+        overwritten with the part of the gradient that the update gate passes on to `before`.
+    grad_gates, grad_recurrent: Are overwritten with the gradients of `gates` and `recurrent`.
     """
     compiled = _kernels(n, n)
     if compiled is not None:

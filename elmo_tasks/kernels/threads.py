@@ -32,8 +32,8 @@ def operator_threads(num_threads: int) -> Iterator[None]:
 @contextmanager
 def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
     """
-    Yields whether two operators may run at once, each on half of the threads. With few
-    multiplications, each operator gets one thread.
+    Yields whether two operators may run at the same time, each on half of the threads. If there are
+    few multiplications, an operator gets only one thread.
     """
     num_threads = torch.get_num_threads()
     if not (allowed and divides()):
@@ -46,8 +46,8 @@ def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
 
 def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[R]:
     """
-    Returns the results of `work` for each item. If `at_once`, each item but the first has a thread
-    of its own, and no gradients are computed.
+    Returns the result of `work` for each item. With `at_once`, the items are computed at the same
+    time, each on its own thread, and without gradients.
     """
     if not at_once:
         return [work(item) for item in items]

@@ -1,8 +1,8 @@
 """
-Matrix products for training. On a CPU, oneDNN computes them, on some CPUs in less than half
-the time of PyTorch's own products in float32. A `FrozenProduct` lays its weight out first, which
-pays only for many products of one weight. Here the weight stays as it is. The rows are padded or
-divided into blocks of few sizes (see `padded_rows`).
+Computes matrix products for training. On a CPU, oneDNN computes them, on some CPUs in less than
+half the time of PyTorch's own products in float32. The weight keeps its memory layout, because it
+changes with every update; a `FrozenProduct` copies its weight into oneDNN's layout. The rows are
+padded or divided into blocks of few sizes (see `padded_rows`).
 """
 
 import functools
@@ -68,7 +68,10 @@ def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def summed(grad: torch.Tensor) -> torch.Tensor:
-    """Computes the sum over the rows. In bfloat16, a product takes a tenth of the time of `sum`."""
+    """
+    Computes the sum over the rows by a matrix product. In bfloat16, this takes a tenth of the time
+    of `sum`.
+    """
     return torch.mv(grad.t(), grad.new_ones(len(grad)))
 
 
@@ -76,7 +79,7 @@ def step_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
     """
-    Computes `product` for the `x` of a recurrent step. The number of rows of `x` must be a multiple
+    Computes `product` for one step of an LSTM or GRU. The number of rows of `x` must be a multiple
     of `STEP_ROWS`.
     """
     fast = _has_avx512() and _by_onednn(x)

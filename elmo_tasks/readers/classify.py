@@ -26,8 +26,8 @@ SEVERAL = "several_labels"
 class ClassifyReader(TextReader):
     """
     Reads texts with labels from tables or JSON (see `read_rows`). Rows without a text or a label
-    are left out and counted in the log, as are rows that a user of Prodigy rejected or ignored (see
-    `complete_rows`).
+    are left out, and so are rows that a user of Prodigy rejected or ignored (see `complete_rows`).
+    The log counts the rows left out.
 
     An instance has the fields `tokens`, `label` and `metadata`, and `second` if a row has two
     texts. `metadata["sentences"]` has the words of each sentence of each text.
@@ -85,8 +85,8 @@ class ClassifyReader(TextReader):
         self, records: Iterable[Record], left_out: LeftOut | None = None
     ) -> Iterator[Record]:
         """
-        Yields the rows that have each text and a label (see `complete_rows` of `common.rows`). With
-        a `separator` a row may have no label.
+        Yields the rows that have all texts and a label (see `complete_rows` of `common.rows`). With
+        a `separator`, a row may have no label.
         """
         labels = [self.label] if self.separator is None else []
         return complete_rows(records, self.texts, labels, left_out)
@@ -118,8 +118,8 @@ class ClassifyReader(TextReader):
 
     def labels_of(self, values: dict[str, Any]) -> str | list[str]:
         """
-        Returns the label or labels of a row. Raises `ValueError` if a row must have one label and
-        lacks it.
+        Returns the label or, with a `separator`, the labels of a row. Raises `ValueError` if a row
+        lacks the one label that it must have.
         """
         value = values.get(self.label)
         if self.separator is not None:

@@ -58,22 +58,22 @@ class CorefDocument(NamedTuple):
 @DatasetReader.register("elmo_coref")
 class CorefReader(TextReader):
     """
-    Reads documents with coreference from files in the format of CoNLL-2012 (Pradhan et al. 2012),
-    which `read_coref` describes, or from JSON lines (see `read_json_lines`). A file is read as a
-    stream.
+    Reads documents with coreference from files in the format of CoNLL-2012 (Pradhan et al. 2012;
+    see `read_coref`), or from JSON lines (see `read_json_lines`). A file is read as a stream.
 
     Each part of a document is an instance, with the fields `tokens`, `genre` and `metadata`.
     `metadata` has clusters of only one mention as `singletons`. The model never predicts such a
-    cluster, so each counts as missed, as in the official scorer. The log says how many there are.
+    cluster, so each singleton counts as missed, as in the official scorer. The log counts the
+    singletons.
 
     Registered as a `DatasetReader` with name "elmo_coref".
 
     # Parameters
 
     columns: Names of all columns of the file (see `read_coref`); by default those of CoNLL-2012.
-    genre_pattern: A regular expression for the beginning of a document's
-        name, whose only group is the genre. A document whose name does not match has no genre.
-    language: spaCy's code of the language, by whose rules predictors cut raw text.
+    genre_pattern: A regular expression for the beginning of a document's name. Its only group is
+        the genre. A document whose name does not match has no genre.
+    language: spaCy's code of the language. Predictors cut raw text by spaCy's rules for it.
     token_indexers: By default word ids under the name `tokens`.
     """
 
@@ -198,7 +198,9 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 class _Lines(NamedTuple):
-    """The numbered lines of a document, the name in its first line, and that line's number."""
+    """
+    The numbered lines of a document, the name in its first line, and the number of its first line.
+    """
 
     start: int
     name: str
@@ -271,7 +273,10 @@ def _add_mentions(
     word: int,
     line: int,
 ) -> None:
-    """Adds the mentions that end at a word to their clusters, and those that begin to `begun`."""
+    """
+    Adds the mentions that end at a word to their clusters, and the mentions that begin there to
+    `begun`.
+    """
     for bracket in value.split("|"):
         match = _BRACKET.fullmatch(bracket)
         if match is None or not (match[1] or match[3]):

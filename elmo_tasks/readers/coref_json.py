@@ -1,4 +1,4 @@
-"""Documents with coreference in JSON lines, as e2e-coref writes them."""
+"""Reads documents with coreference from JSON lines in the format of e2e-coref."""
 
 import os
 from collections.abc import Iterator
@@ -52,7 +52,10 @@ def _document(values: dict[str, Any], line: str) -> dict[str, Any]:
 
 
 def speakers_of(speakers: Any, sentences: list[list[str]]) -> list[str]:
-    """Returns the speaker of each word from a name for each sentence or, in lists, each word."""
+    """
+    Returns the speaker of each word. `speakers` has a name for each sentence, or for each sentence
+    a list with a name for each word.
+    """
     if speakers is None:
         return [""] * sum(map(len, sentences))
     if _is_list(speakers) and len(speakers) == len(sentences):

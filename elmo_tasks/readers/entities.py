@@ -40,10 +40,10 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
     # Parameters
 
     tags: A tag for each token: `O`, or a prefix, a hyphen and a type; or the prefix alone.
-    scheme: `BIO` or `BIOUL`; `BIOUL` accepts BIOES too, and `TagError` is raised for tags that the
-        scheme does not allow. By default, B and I are accepted in any order, as in IOB1, and read
-        by the rules of conlleval: a B begins an entity, and so does an I unless the tag before it
-        has the same type.
+    scheme: `BIO` or `BIOUL`; `BIOUL` accepts BIOES too. Tags that the scheme does not allow raise
+        `TagError`. By default, tags with B and I in any order are read by the rules of conlleval,
+        which fit IOB1 too: a B begins an entity, and so does an I unless the tag before it has the
+        same type.
     """
     begun: list[tuple[str, int]] = []
     ends: list[int] = []
@@ -67,8 +67,8 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
 def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
     """
-    Returns the tags of a sentence of `length` tokens, from entities that do not overlap. The scheme
-    is `BIO` or `BIOUL`.
+    Returns the tags of a sentence of `length` tokens with these entities, which must not overlap.
+    The scheme is `BIO` or `BIOUL`.
     """
     tags = ["O"] * length
     for type_, start, end in entities:

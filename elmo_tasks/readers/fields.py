@@ -20,7 +20,7 @@ _WRITTEN = "written_tags"
 
 class KnownLabelField(LabelField):
     """
-    A label. A label that the training data lacks is an error, whose message begins with `origin`:
+    A label. A label that the training data lacks raises an error. Its message begins with `origin`,
     the file and the line.
     """
 
@@ -36,7 +36,10 @@ class KnownLabelField(LabelField):
 
 
 class KnownLabelsField(MultiLabelField):
-    """Any number of labels. A label that the training data lacks is an error, as for one label."""
+    """
+    Any number of labels. A label that the training data lacks raises an error, as in
+    `KnownLabelField`.
+    """
 
     def __init__(self, labels: Sequence[str], namespace: str, origin: str) -> None:
         super().__init__(labels, label_namespace=namespace)
@@ -72,12 +75,13 @@ class TagsField(SequenceLabelField):
     # Parameters
 
     scheme: `BIO` or `BIOUL` for tags of spans. A vocabulary then has all tags of the scheme for
-        each type that occurs, such as I-PER, even if no entity of the training data has three
-        tokens. Without a scheme, any tag may follow any other.
-    origins: The file and the line of each tag, with which an error begins. With them, a tag that
-        the vocabulary lacks is an error. By default such a tag is `UNKNOWN_LABEL`, because data for
-        validation may have rare tags or roles that the training data lacks.
-    written: How the file has the tags, which a vocabulary keeps in the namespace `written_tags`.
+        each type that occurs: for example I-PER, even if no person in the training data has three
+        tokens. Without a scheme, any tag may follow any other tag.
+    origins: The file and the line of each tag, for error messages. If they are given, a tag that
+        the vocabulary lacks raises an error. Without them, such a tag is `UNKNOWN_LABEL`, because
+        validation data may have rare tags or roles that the training data lacks.
+    written: The scheme in which the file has the tags. A vocabulary keeps it in the namespace
+        `written_tags`.
     """
 
     __slots__ = ["scheme", "origins", "written"]
@@ -117,8 +121,8 @@ class TagsField(SequenceLabelField):
 
 def written_scheme(vocab: Vocabulary) -> TagScheme:
     """
-    Returns the scheme in which most of a model's data write the tags of spans. Returns BIO if the
-    vocabulary does not tell the scheme, as the vocabularies of `ner` and of other readers.
+    Returns the scheme in which most of a model's training data wrote the tags of spans. Returns BIO
+    if the vocabulary has no scheme, for example that of the model `ner`.
     """
     names = vocab.get_index_to_token_vocabulary(_WRITTEN)
     return TagScheme.parse(names[0]) if names else TagScheme()

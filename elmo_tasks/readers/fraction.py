@@ -27,7 +27,7 @@ class FractionReader(DatasetReader):
     # Parameters
 
     reader: The other reader. Its `max_instances` limits the items to choose from. The
-        `max_instances` of this reader limits the instances that are made of the chosen items.
+        `max_instances` of the `FractionReader` limits the instances made of the chosen items.
     fraction: A number above 0 and at most 1. The number of chosen items is rounded, and at least 1.
     """
 
@@ -80,8 +80,9 @@ class FractionReader(DatasetReader):
 @BatchSampler.register("elmo_repeated")
 class RepeatedSampler(BatchSampler):
     """
-    Goes through the data several times in each epoch, each time in a new order from another
-    sampler. Otherwise, with little training data, AllenNLP would validate after every few updates.
+    Goes through the data several times in each epoch, so that AllenNLP does not validate after
+    every few updates if there is little training data. Another sampler, `sampler`, gives the data a
+    new order each time.
 
     Registered as a `BatchSampler` with name "elmo_repeated".
 

@@ -15,13 +15,13 @@ _CHARACTERS = "elmo_characters"
 @TokenIndexer.register("elmo_char_ids")
 class CharIdsIndexer(TokenIndexer):
     """
-    Gives the same char ids as AllenNLP's `elmo_characters`, but makes them only when a batch is
-    made. Until then, an indexed text is a list of words. AllenNLP's indexer needs two kilobytes a
-    token instead.
+    Gives the same char ids as AllenNLP's `elmo_characters`, but only when a batch is made. Until
+    then, an indexed text is a list of words. With AllenNLP's indexer, each token of the data takes
+    two kilobytes of memory.
 
     A batch with a word of more than 47 bytes has more than 50 char ids for each token (see
-    `num_characters`). Each biLM of ours then takes as many as its options say. For AllenNLP's own
-    `elmo_token_embedder` use `elmo_characters`.
+    `num_characters`). A biLM of this package cuts them to the number in its options. AllenNLP's own
+    `elmo_token_embedder` needs `elmo_characters`.
 
     Registered as a `TokenIndexer` with name "elmo_char_ids".
     """
@@ -60,9 +60,9 @@ class CharIdsIndexer(TokenIndexer):
 @TokenIndexer.register("elmo_word_characters")
 class WordCharactersIndexer(TokenCharactersIndexer):
     """
-    AllenNLP's `characters`, except that only the first 50 characters of a word are read, about as
-    many as a biLM reads. AllenNLP's indexer pads all words of a batch to the longest, so that one
-    word of 100,000 characters among 5,000 words takes gigabytes.
+    Works as AllenNLP's `characters`, but reads only the first 50 characters of a word, about as
+    many as a biLM reads. AllenNLP's indexer pads all words of a batch to the longest word. One word
+    of 100,000 characters among 5,000 words then takes gigabytes.
 
     Registered as a `TokenIndexer` with name "elmo_word_characters". It has the parameters of
     `TokenCharactersIndexer`.
@@ -83,9 +83,9 @@ def _cut(token: Token) -> Token:
 @TokenIndexer.register("elmo_word_id")
 class WordIdIndexer(SingleIdTokenIndexer):
     """
-    AllenNLP's `single_id`, except that the word `@@PADDING@@`, the name of padding in a vocabulary,
-    gets the id of unknown words. AllenNLP's indexer gives this word the id of padding, and models
-    skip padding.
+    Works as AllenNLP's `single_id`, but gives the word `@@PADDING@@` the id of unknown words.
+    `@@PADDING@@` is the name of padding in a vocabulary, so AllenNLP's indexer gives a word of this
+    name the id of padding, and models skip it.
 
     Registered as a `TokenIndexer` with name "elmo_word_id". It has the parameters of
     `SingleIdTokenIndexer`.
@@ -121,9 +121,9 @@ class FoldedIdTokenIndexer(WordIdIndexer):
 class KnownCaseTokenIndexer(WordIdIndexer):
     """
     Indexes words as AllenNLP's `single_id` does, except that a word outside the vocabulary gets the
-    id of its lower case. It is meant for a vocabulary that has only the words of a vector file
-    (`only_include_pretrained_words`). Every word, even one that the training text lacks, then has
-    its own vector or the vector of its lower case, as with the embedder `elmo_word_vectors`.
+    id of its lower case. Use it with a vocabulary that has only the words of a vector file
+    (`only_include_pretrained_words`). Every word then has its own vector or the vector of its lower
+    case, as with the embedder `elmo_word_vectors`, even a word that the training text lacks.
 
     Registered as a `TokenIndexer` with name "elmo_known_case_id". It has the parameters of
     `SingleIdTokenIndexer`.

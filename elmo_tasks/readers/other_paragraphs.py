@@ -11,10 +11,10 @@ _MOST = 4
 
 class OtherParagraphs:
     """
-    Draws paragraphs that look as if they answered a question: of those of its article, without the
-    right one and without any that has the text of one of its answers, the four that are most like
-    the question by TF-IDF, or `number` if that is more. Python's `random` draws, so each time the
-    questions are read has a draw of its own.
+    Draws paragraphs that look as if they answered a question, but do not. The candidates are the
+    other paragraphs of the question's article, without those that have the text of an answer. From
+    the four candidates (or `number`, if that is more) that are most like the question by TF-IDF,
+    Python's `random` draws, anew each time the questions are read.
 
     # Parameters
 

@@ -20,8 +20,8 @@ from elmo_tasks.readers.text_reader import PassageField, TextReader, passed_thro
 class SentencesReader(TextReader):
     """
     Reads the text for a language model: one sentence on each line, its tokens separated by blanks.
-    A path may be a glob pattern. The text is not held in memory. With `max_instances`, all workers
-    and ranks together read only the first `max_instances` lines.
+    A path may be a glob pattern. The text is not held in memory. With `max_instances`, only the
+    first `max_instances` lines are read, by all workers and processes together.
 
     With `reader`, the sentences are the distinct texts of that reader's instances, to train a biLM
     further on the text of a task (Peters et al. 2018, supplement A.1).
@@ -35,8 +35,8 @@ class SentencesReader(TextReader):
     max_tokens: Longer lines are cut into pieces of this many tokens.
     token_indexers: By default char ids for the biLM under the name `elmo`, and word ids for the
         softmax under the name `tokens`.
-    reader: The reader of a task, which reads the path. Each `TextField` of its instances is a text;
-        of SQuAD, the passages alone.
+    reader: The reader of a task, which reads the path. Each `TextField` of its instances is a text.
+        For SQuAD, only the passages are texts.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class SentencesReader(TextReader):
 
     def check(self, file_path: str) -> None:
         """
-        Raises an error if there is no text to read. With `reader`, reads the task's texts, and
-        keeps them for the first epoch.
+        Raises an error if there is no text to read. With `reader`, reads the texts of the task, and
+        keeps these texts for the first epoch.
         """
         if self.reader is None:
             corpus_files(file_path)
@@ -142,7 +142,10 @@ def _files(file_path: str) -> list[str]:
 
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
-    """Yields all instances of a file, not only the share of this process or worker."""
+    """
+    Yields all instances of a file, although this process or worker reads only its share of the
+    data.
+    """
     reader = passed_through(iter, reader)
     reader._distributed_info = None
     yield from reader.read(file_path)

@@ -26,10 +26,10 @@ NO_LABEL = "-"
 @DatasetReader.register("elmo_snli")
 class SnliReader(TextReader):
     """
-    Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015), with the
-    fields or columns `sentence1`, `sentence2` and `gold_label`: JSON or a table (see `read_rows`),
-    such as the corpus's own `snli_1.0_train.txt`. Pairs without a gold label (`-`), a text or any
-    label are left out and counted in the log.
+    Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) from JSON or
+    a table (see `read_rows`), such as the corpus's own `snli_1.0_train.txt`. The fields or columns
+    are `sentence1`, `sentence2` and `gold_label`. Pairs that lack a text or a gold label, or whose
+    gold label is `-`, are left out and counted in the log.
 
     An instance has the fields `premise`, `hypothesis`, `label` and `metadata`, whose
     `premise_tokens` and `hypothesis_tokens` are the words.

@@ -16,8 +16,9 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
     Returns spaCy's blank pipeline for a language, given by its code. `with_sentences` adds the
     `sentencizer`. Raises `ConfigurationError` if spaCy has no rules for the language.
 
-    Calls share a pipeline. When it has seen 200,000 distinct tokens, a new one takes its place, so
-    that the memory of a long process does not grow. Documents of the old pipeline stay valid.
+    Calls with the same arguments share a pipeline. After 200,000 distinct tokens, a new pipeline
+    takes its place, because spaCy keeps every token in memory. Documents of the old pipeline stay
+    valid.
     """
     pipeline = _pipeline(language, with_sentences)
     if len(pipeline.vocab.strings) > _MAX_STRINGS:

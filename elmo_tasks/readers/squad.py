@@ -33,21 +33,21 @@ _NOWHERE = (UNKNOWN_LABEL, UNKNOWN_LABEL)
 @DatasetReader.register("elmo_squad")
 class SquadReader(TextReader):
     """
-    Reads SQuAD (Rajpurkar et al. 2016), version 1.1 or 2.0, in its official JSON and in the shapes
-    that other tools give it (see `read_squad`). The labels of a question are the first and the last
-    token that overlap its answer. If it has several answers, the most frequent one counts. The log
-    warns about an answer that is not in the passage at its `answer_start`. If the answer is nearby
-    (see `GoldAnswer.found_in`), it is taken from there; otherwise it has no place. If none of a
-    question's answers has a place, the question gets the labels -1: it is scored, but not learnt.
+    Reads SQuAD (Rajpurkar et al. 2016), version 1.1 or 2.0, from its official JSON and from the
+    formats of other tools (see `read_squad`). The labels of a question are the first and the last
+    token that overlap its answer. If it has several answers, the most frequent answer counts. The
+    log warns about an answer that is not in the passage at its `answer_start`. Such an answer is
+    taken from nearby if it is there (see `GoldAnswer.found_in`). If none of a question's answers is
+    found, the question gets the labels -1: it is scored, but not learnt.
 
-    Questions that version 2.0 marks as impossible are left out, and so are questions without
-    answers or without a word in the question or passage. At the end, the reader logs how many were
-    left out and why, and how many answers are not whole tokens.
+    These questions are left out: those that version 2.0 marks as impossible, those without answers,
+    and those without a word in the question or the passage. At the end, the log counts the
+    questions left out by reason, and the answers that are not whole tokens.
 
-    With `paragraphs`, a training normalizes over several paragraphs of an article together, the
-    shared norm of Clark and Gardner 2018: behind its passage a question has other
-    paragraphs of the same article, which have no answer (see `OtherParagraphs`). They are drawn
-    each time the file is read.
+    With `paragraphs`, a question is trained with other paragraphs of its article behind its
+    passage, which have no answer (see `OtherParagraphs`). One softmax runs over all these
+    paragraphs, the shared norm of Clark and Gardner 2018. The paragraphs are drawn anew each time
+    the file is read.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
@@ -55,10 +55,10 @@ class SquadReader(TextReader):
 
     # Parameters
 
-    max_passage_tokens: For training: passages are cut to this many tokens. A question is left out
-        if no answer lies wholly before the cut. By default nothing is cut. Predictors never cut.
-    paragraphs: For training: the most paragraphs of a question, the right one and
-        others of its article.
+    max_passage_tokens: For training: the most tokens of a passage. Longer passages are cut, and a
+        question is left out if no answer lies wholly before the cut. By default nothing is cut.
+        Predictors never cut.
+    paragraphs: For training: the most paragraphs of a question, its passage included.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `SplittingTokenizer()`): A tokenizer whose tokens have `idx` and `idx_end`.
     """
@@ -110,10 +110,10 @@ class SquadReader(TextReader):
         others: list[str] = None,
     ) -> Instance:
         """
-        Makes an instance of raw text. Raises `ValueError` if the question or the passage has no
-        word. `answers` are raw texts for the metric, `span` is the first and last token of the
-        answer, and the passage is cut to `max_passage_tokens`. `others` are paragraphs that are
-        read beside the passage, also in training, each a window of its own and cut as the passage.
+        Makes an instance of raw text. `answers` are raw texts for the metric, and `span` is the
+        first and last token of the answer. The passage is cut to `max_passage_tokens`. `others` are
+        further paragraphs to read, as windows behind the passage; each is cut as the passage is.
+        Raises `ValueError` if the question or the passage has no word.
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:
@@ -192,7 +192,10 @@ class SquadReader(TextReader):
         return paragraphs
 
     def _reason_against(self, question: Question) -> str | None:
-        """Returns the kind of questions, all left out, that this question belongs to, or `None`."""
+        """
+        Returns why a question is left out, as a kind of questions for the log, or `None` if it
+        stays.
+        """
         if question.is_impossible:
             return "impossible questions"
         if not question.answers:
@@ -207,7 +210,7 @@ class SquadReader(TextReader):
     def _spans(
         self, question: Question, origin: str, counts: Counter[str]
     ) -> list[tuple[int, int]]:
-        """Returns the first and the last token of each answer that has a place in the passage."""
+        """Returns the first and the last token of each answer that is found in the passage."""
         passage = self._tokenized(question.passage).passage
         spans = []
         for answer in question.answers:
@@ -237,13 +240,13 @@ class _Text(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence["_Text"]) -> "_Text":
-        """Returns texts as the paragraphs of one, each a window."""
+        """Joins texts to one passage. Each text is a paragraph and a window of the passage."""
         ends = accumulate((len(part.field) for part in parts), initial=0)
         passage = Passage.joined([part.passage for part in parts])
         return cls.of(passage, JoinedField([part.field for part in parts]), list(pairwise(ends)))
 
     def cut(self, max_tokens: int | None) -> "_Text":
-        """Returns the first tokens, which are one window."""
+        """Returns the first `max_tokens` tokens as a passage of one window."""
         if max_tokens is None or len(self.field) <= max_tokens:
             return self
         text, starts, ends = self.passage

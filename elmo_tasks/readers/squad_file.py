@@ -25,8 +25,8 @@ _NEAR = 32
 
 class GoldAnswer(NamedTuple):
     """
-    An answer, and the offset of its first character in the passage (`answer_start`), or `None` if
-    the file does not give it.
+    An answer, and the offset of its first character in the passage (`answer_start`). The offset is
+    `None` if the file has none.
     """
 
     text: str
@@ -39,10 +39,10 @@ class GoldAnswer(NamedTuple):
 
     def found_in(self, passage: str) -> "GoldAnswer | None":
         """
-        Returns the answer at the place that its `start` means, or `None` if there is none. Some
-        files count characters beyond U+FFFF twice, as UTF-16 does. If this does not explain the
-        `start`, the text must occur exactly once near it; without a `start`, exactly once in the
-        passage.
+        Returns the answer with the right `start`, or `None` if the text is not found. Some files
+        count characters beyond U+FFFF twice, as UTF-16 does. If the text is not at `start` by this
+        count either, it must occur exactly once near `start`. Without a `start`, it must occur
+        exactly once in the passage.
         """
         if self.start is None:
             start, end = 0, len(passage)
@@ -65,13 +65,13 @@ class Question(NamedTuple):
 
     # Parameters
 
-    id: The id in the file. `read_squad` makes ids unique that are missing or repeated.
+    id: The id in the file. `read_squad` replaces missing and repeated ids by unique ones.
     question, passage: Texts, which are empty if the file has none.
     is_impossible: Whether the file says that the passage does not answer the question.
-    article: The `title` of the article that has the passage, or where it is in the JSON if it has
-        `paragraphs` without a title; empty if the file names no article.
-    path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`, or in JSON
-        lines and Parquet the number of the line.
+    article: The `title` of the passage's article. An article without a title has its path in the
+        JSON; without articles in the file, this is empty.
+    path: The question's path in the JSON, such as `data[0].paragraphs[2].qas[1]`. In JSON lines and
+        Parquet, it begins with the number of the line.
     """
 
     id: str
@@ -83,15 +83,15 @@ class Question(NamedTuple):
     article: str = ""
 
     def origin(self, file_path: str | os.PathLike) -> str:
-        """Returns the beginning of a message about the question: the file and the place in it."""
+        """Returns the beginning of a message about the question: the file and the path."""
         return f"{file_path}:{'' if self.path[:1].isdigit() else ' '}{self.path}"
 
 
 class Passage(NamedTuple):
     """
-    A passage's raw text with the character offsets at which its tokens start and end. Offsets count
-    the characters of a Python string, with exclusive ends. A span of tokens includes its last
-    token, as in the labels of a question.
+    A passage's raw text, and the character offsets of its tokens. An offset counts the characters
+    of a Python string; the end of a token is exclusive. A span of tokens includes its last token,
+    as in the labels of a question.
     """
 
     text: str
@@ -104,7 +104,7 @@ class Passage(NamedTuple):
 
     @classmethod
     def joined(cls, passages: Sequence["Passage"]) -> "Passage":
-        """Returns passages as the paragraphs of one, with a blank line between them."""
+        """Joins passages to one, with a blank line between them."""
         text, starts, ends = "", [], []
         for passage in passages:
             text += "\n\n" if text else ""
@@ -201,16 +201,16 @@ def _with_unique_ids(questions: list[Question], file_path: str | os.PathLike) ->
 
 def parse_squad(content: Any, path: str = "", article: str = "") -> Iterator[Question]:
     """
-    Yields the questions in the content of a file. `data` has articles, an article `paragraphs`, and
-    a paragraph a `context` and the questions `qas`; the content may also be any one of these, or a
-    list of them. A question may also have its `context` itself. An article may have a `title`, as
-    may a question with its `context`.
+    Yields the questions in the content of a file. `data` has articles, an article has `paragraphs`,
+    and a paragraph has a `context` and the questions `qas`. The content may also be any one of
+    these, or a list of them. A question may have a `context` of its own. An article may have a
+    `title`, and so may a question with its own `context`.
 
-    A question has `question`, and may have `id`, `is_impossible`, and `answers` or `answer`. These
-    are an object with `text` and `answer_start`, a list of such objects, an object whose `text` and
-    `answer_start` are lists, or texts alone.
+    A question has `question`, and may have `id`, `is_impossible`, and `answers` or `answer`.
+    Answers are an object with `text` and `answer_start`, a list of such objects, an object whose
+    `text` and `answer_start` are lists, or texts alone.
 
-    Raises `ValueError` with the path in the JSON if it has another shape.
+    Raises `ValueError` with the path in the JSON if the content has another form.
     """
     if isinstance(content, list):
         for index, element in enumerate(content):
@@ -277,7 +277,10 @@ def _answers(value: Any, path: str) -> Iterator[GoldAnswer]:
 
 
 def _stripped(text: str, start: int | None) -> tuple[str, int | None]:
-    """Returns a text without white space around it, and the offset at which it then begins."""
+    """
+    Returns a text without the white space around it, and the offset of its first character that
+    stays.
+    """
     ahead = len(text) - len(text.lstrip())
     return text.strip(), None if start is None else start + ahead
 

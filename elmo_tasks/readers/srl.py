@@ -45,9 +45,9 @@ _BRACKETS = re.compile(r"((?:\([^()*]+)*)\*((?:[^()*]*\))*)")
 class Predicate(NamedTuple):
     """
     A predicate of a sentence: the index of its token, and its arguments. The role V marks the
-    predicate itself, `C-` continues an argument, and `R-` refers to one. `arguments` are in their
-    order and do not overlap. Arguments that lie within another one are in `nested` instead, in
-    their order, the outer ones first.
+    predicate itself. A role with `C-` continues an argument, and a role with `R-` refers to an
+    argument. `arguments` are in order and do not overlap. An argument inside another argument is in
+    `nested`, where outer arguments come before inner ones.
     """
 
     position: int
@@ -69,11 +69,11 @@ class SrlReader(TextReader):
     (Pradhan et al. 2012). `read_srl` describes the format of the files. A file is read as a stream.
 
     Each predicate is an instance, with the fields `tokens`, `predicate`, `tags` in the scheme BIO,
-    `is_predicate` and `metadata`. The instances of a sentence share its tokens in memory. The first
-    instance has in `is_predicate` a 1 for each token that is a predicate and a 0 for each other
-    token; the further instances have -1, so that each sentence counts once. A sentence without a
-    predicate has no instance. OntoNotes 5 has some arguments within other arguments: the inner ones
-    have no tags, but the metric counts them, as the official script does.
+    `is_predicate` and `metadata`. The instances of a sentence share its tokens in memory. In the
+    first instance, `is_predicate` has 1 for each predicate and 0 for each other token. In the
+    further instances it has -1, so that each sentence counts once. A sentence without a predicate
+    has no instance. Some arguments of OntoNotes 5 lie inside other arguments. These have no tags,
+    but the metric counts them, as the official script does.
 
     Registered as a `DatasetReader` with name "elmo_srl".
 
@@ -103,8 +103,8 @@ class SrlReader(TextReader):
 
     def text_to_instance(self, tokens: list[Token], predicate: int | None = None) -> Instance:
         """
-        Makes an instance of at least one token and the index of the predicate. Without a predicate
-        the instance has the tokens alone, and the model says which of them are predicates.
+        Makes an instance of at least one token and the index of the predicate. Without an index,
+        the instance has only the tokens, and the model finds their predicates.
         """
         if predicate is None:
             return Instance({"tokens": TextField(tokens)})
@@ -112,7 +112,10 @@ class SrlReader(TextReader):
         return instance
 
     def text_to_instances(self, tokens: list[Token], predicates: Sequence[int]) -> list[Instance]:
-        """Returns an instance for each predicate of a sentence, given by their indices."""
+        """
+        Returns an instance for each predicate of a sentence. `predicates` has the indices of their
+        tokens.
+        """
         without_arguments = [Predicate(index, []) for index in predicates]
         return list(self._instances(tokens, without_arguments, labelled=False))
 
@@ -144,7 +147,10 @@ class SrlReader(TextReader):
 
 
 def gold_arguments(metadata: Mapping[str, Any]) -> list[Entity]:
-    """Returns the arguments in the metadata of an instance, including arguments within others."""
+    """
+    Returns the arguments in the metadata of an instance, including arguments inside other
+    arguments.
+    """
     return [*metadata["arguments"], *metadata.get("nested", ())]
 
 
@@ -162,9 +168,9 @@ def read_srl(
 
     # Parameters
 
-    columns: Names of all columns, of which three are read: `word`; `predicate`, which is `-` unless
-        the token is a predicate; and `roles`, which stands for one column for each predicate of the
-        sentence, in the order of the predicates.
+    columns: Names of all columns. Three are read: `word`; `predicate`, which is `-` unless the
+        token is a predicate; and `roles`, the name of all columns of roles: one for each predicate
+        of the sentence, in the order of the predicates.
 
     # Raises
 
@@ -198,7 +204,10 @@ def read_srl(
 
 
 def _records(file_path: str | os.PathLike, columns: Sequence[str]) -> Iterator[Record]:
-    """Yields the sentences. If the first has other columns, the error says how to name columns."""
+    """
+    Yields the sentences. If the first sentence has other columns, the error says how to name
+    columns.
+    """
     for record in read_records(file_path, "columns", columns):
         check_indices(record.file, record.line, record.values.get("index", ()))
         yield record
@@ -234,7 +243,7 @@ def _sentence(record: Record) -> SrlSentence:
 
 def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[Entity, ...]]:
     """
-    Returns the arguments in a column: those that are in no other argument, and those that are.
+    Returns the arguments in a column: first the outer ones, then those inside another argument.
     """
     spans: list[Entity] = []
     # The indices in `spans` of the arguments that are open, the outermost first.

@@ -73,9 +73,8 @@ class SstReader(TextReader):
 
     # Parameters
 
-    granularity: `5-class`; `3-class`, which joins the two negative labels and
-        the two positive labels; or `2-class`, which joins these labels too, leaves neutral phrases
-        out, and counts them in the log.
+    granularity: `5-class`; `3-class`, which joins the two negative and the two positive labels; or
+        `2-class`, which also leaves out neutral phrases and counts them in the log.
     min_phrase_tokens: For training: every node of at least this many tokens is an instance with its
         own label. By default, as for an evaluation, only whole sentences are instances.
     token_indexers: By default word ids under the name `tokens`.

@@ -41,8 +41,8 @@ _NO_TAG = re.compile(r"[^\w\s]*[OX_?]?[^\w\s]*")
 
 class TaggedSentence(NamedTuple):
     """
-    A sentence of a file: the line, the word and the tag of each token. If the file has spans in
-    characters, the tags are in BIO.
+    A sentence of a file: the line, the word and the tag of each token. Spans in characters become
+    tags in BIO.
     """
 
     lines: Sequence[int]
@@ -57,11 +57,10 @@ class TagReader(TextReader):
     Reads sentences with tagged tokens or labelled spans, from
 
     - `.conllu`: CoNLL-U, without the ranges of multiword tokens and without empty nodes;
-    - JSON (an object on each line) and Parquet. An object or row has the list `tokens`, and in the
-      field `column` a tag for each token. Or it has a `text`, and in the field `column` spans in
-      characters with an exclusive end: `{"start": ..., "end": ..., "label": ...}`,
-      `[start, end, label]`, or spans as doccano, Prodigy and Label Studio write them (see
-      `tagged_words`);
+    - JSON (an object on each line) and Parquet. An object or row has a list `tokens`, and in the
+      field named by `column` a tag for each token. Or it has a `text`, and in that field spans in
+      characters with an exclusive end: `{"start": ..., "end": ..., "label": ...}`, `[start, end,
+      label]`, or spans as doccano, Prodigy and Label Studio write them (see `tagged_words`);
     - any other file: columns, such as those of CoNLL-2003 (Tjong Kim Sang and De Meulder 2003), as
       `sentence_columns` reads them.
 
@@ -74,9 +73,9 @@ class TagReader(TextReader):
 
     column: The tags to learn: the name of a column of CoNLL-U or of `columns`,
         or of a field in JSON.
-    spans: Whether the tags mark spans of tokens, such as entities. Such tags are
-        converted to BIOUL. A file is read as BIOUL or BIOES if one of its tags marks an end, and
-        otherwise by conlleval's rules, which fit IOB1 and BIO.
+    spans: Whether the tags mark spans of tokens, such as entities. Such tags are converted to
+        BIOUL. If one of a file's tags marks an end, the file is read as BIOUL or BIOES. Otherwise
+        it is read by conlleval's rules, which fit IOB1 and BIO.
     columns (default `['word', 'tag']`): Names of all columns of files in columns, among them
         `word`.
     token_indexers: By default word ids under the name `tokens`.
@@ -110,7 +109,7 @@ class TagReader(TextReader):
         **kwargs,
     ) -> "TagReader":
         """
-        Makes a reader of entities in files in columns, whatever their names, or in JSON.
+        Makes a reader of entities in JSON, or in files in columns with any name.
 
         # Parameters
 
@@ -190,8 +189,8 @@ class TagReader(TextReader):
     ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
         Yields the records of a file, which is read as a stream, and the sentence in each. Objects
-        of JSON that a user of Prodigy rejected or ignored are left out, and counted in `left_out`
-        or in the log. Raises `ConfigurationError` if the file has no column `column`, and
+        of JSON that a user of Prodigy rejected or ignored are left out. `left_out` or the log
+        counts these objects. Raises `ConfigurationError` if the file has no column `column`, and
         `ValueError` with file and line if a line cannot be read, or no span begins and ends with a
         word.
         """
@@ -221,7 +220,7 @@ class TagReader(TextReader):
     ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
         Yields the records of JSON or Parquet. Records with a span that no tags can mark are left
-        out. The log counts them, and also the spans that lose blanks.
+        out. The log counts these records, and the spans that lose blanks.
         """
         misplaced: list[tuple[int, MisplacedSpan]] = []
         with_blanks: list[tuple[int, str]] = []
@@ -256,9 +255,9 @@ class TagReader(TextReader):
 
     def has_columns(self, path: str | os.PathLike, labels: Collection[str]) -> bool:
         """
-        Returns whether a file, whatever it is called, has the columns of this reader. It has them
-        if most lines have the right number of values, and most tags are tags of a model with these
-        `labels`. A placeholder such as `_` in place of all tags counts as well.
+        Returns whether a file has the columns of this reader: most lines have the right number of
+        values, and most tags are among the `labels` of a model. A file with a placeholder such as
+        `_` in place of all tags also counts. The name of the file does not matter.
         """
         layout, rows = read_head(path, self.columns)
         if not rows or not {"word", self.column} <= set(layout.names):
@@ -275,13 +274,13 @@ class TagReader(TextReader):
         return is_untagged or 2 * len(known_tags) > len(tags)
 
     def kind_of(self, path: str | os.PathLike) -> str:
-        """Returns how a file is read (see `tagged_kind`)."""
+        """Returns the kind of a file (see `tagged_kind`)."""
         kind = tagged_kind(path)
         return kind if kind == "json" else self._kind or kind
 
 
 def tagged_kind(path: str | os.PathLike) -> str:
-    """Returns how a file with tags is read: as `json` (also Parquet), `conllu` or `columns`."""
+    """Returns the kind of a file with tags: `json` (also for Parquet), `conllu` or `columns`."""
     kind = kind_of(path)
     if kind in ("json", "parquet", "xlsx"):
         return "json"

@@ -20,14 +20,14 @@ _PREFIXES = {
 
 class TagScheme(NamedTuple):
     """
-    How the training data of a model write the tags of spans. The vocabulary keeps the scheme as a
-    text such as `BIOES B-TYPE O`, so that answers are written in the same scheme.
+    The way in which the training data of a model write the tags of spans. Answers are written in
+    the same scheme. The vocabulary keeps it as a text such as `BIOES B-TYPE O`.
 
     # Parameters
 
     name: The name of the scheme: `BIO` (IOB2), `IOB1`, `IO`, `BIOUL`, `BIOES`,
         `BMES` or `BMEWO`.
-    notation: How a tag is made of a prefix and a type.
+    notation: The way in which a tag joins a prefix and a type.
     outside: The tag of a token outside of all spans.
     """
 
@@ -59,7 +59,9 @@ class TagScheme(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "TagScheme":
-        """Returns the scheme that `str` wrote as this text. Returns BIO for any other text."""
+        """
+        Returns the scheme for a text that `str` made of a scheme. Returns BIO for any other text.
+        """
         name, *fields = text.split(" ")
         if name not in _PREFIXES or len(fields) != 2:
             return cls()
@@ -69,7 +71,9 @@ class TagScheme(NamedTuple):
         return f"{self.name} {self._tag('B', 'TYPE')} {self.outside}"
 
     def write(self, entities: Iterable[Entity], length: int) -> list[str]:
-        """Returns the tags of a sentence of `length` tokens, from entities in their order."""
+        """
+        Returns the tags of a sentence of `length` tokens with these entities, which are in order.
+        """
         tags = [self.outside] * length
         end_before, type_before = 0, None
         for type_, start, end in entities:
@@ -94,6 +98,9 @@ def learnt_usual(tags: Collection[str]) -> dict[str, str]:
 
 
 def _with_ends(prefixes: Collection[str]) -> str:
-    """Returns the name of the scheme with ends that has most of these prefixes."""
+    """
+    Returns the name of the scheme to which most of these prefixes belong, among the schemes that
+    mark ends.
+    """
     names = ("BIOUL", "BIOES", "BMES", "BMEWO")
     return max(names, key=lambda name: len(set(prefixes) & set(_PREFIXES[name])))

@@ -1,4 +1,4 @@
-"""The words and tags of a JSON object: lists of tokens and tags, or a text and its spans."""
+"""Reads the words and tags of a JSON object: lists of tokens and tags, or a text and its spans."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,9 @@ Tokenize = Callable[[str], list[Token]]
 
 
 class MisplacedSpan(ValueError):
-    """Raised for a span that no tags can mark: it cuts a word, or overlaps with another one."""
+    """
+    Raised for a span that no tags can mark, because it cuts a word or overlaps with another span.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -24,7 +26,7 @@ class MisplacedSpan(ValueError):
 
 class TaggedWords(NamedTuple):
     """
-    The words of a record and their tags. `with_blanks` are the texts of the spans that begin or end
+    The words of a record and their tags. `with_blanks` has the texts of spans that begin or end
     with a blank in the file.
     """
 
@@ -35,13 +37,13 @@ class TaggedWords(NamedTuple):
 
 def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> TaggedWords:
     """
-    Returns the words of a record, and their tags in the field `column`: a tag for each of the
-    `tokens`, or spans of a `text` in characters, which become tags in BIO. Blanks at the ends of a
-    span are not part of it. A text without tokens is cut by `tokenize`.
+    Returns the words of a record and their tags. The field `column` has a tag for each of the
+    `tokens`, or the spans of a `text` in characters, which become tags in BIO. Blanks at the ends
+    of a span are dropped. A text without tokens is cut by `tokenize`.
 
     # Raises
 
-    `MisplacedSpan`: A span does not begin and end with a word, or overlaps with another one.
+    `MisplacedSpan`: A span does not begin and end with a word, or overlaps with another span.
     `ValueError`: The record has another form.
     """
     words: Any = next((values[name] for name in _TOKENS if _are_words(values.get(name))), None)
@@ -79,7 +81,7 @@ def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> Tag
 
 
 def text_of_record(values: dict[str, Any]) -> str | None:
-    """Returns the text of a record, or of a task of Label Studio, if it has one."""
+    """Returns the text of a record or of a task of Label Studio, or `None` if it has no text."""
     data = values.get("data")
     if isinstance(data, dict) and any(name in values for name in _ANNOTATIONS):
         texts = [value for value in data.values() if isinstance(value, str)]
@@ -91,8 +93,8 @@ def text_of_record(values: dict[str, Any]) -> str | None:
 
 def as_input(values: dict[str, Any]) -> dict[str, Any]:
     """
-    Returns a record as an input of a predictor: its words, also in Prodigy's form, as the list
-    `tokens`, or the text of a task of Label Studio as `text`.
+    Returns a record as an input of a predictor. Words in Prodigy's form become the list `tokens`,
+    and the text of a task of Label Studio becomes `text`.
     """
     words = next((values[name] for name in _TOKENS if _are_words(values.get(name))), None)
     text = text_of_record(values)
@@ -125,7 +127,7 @@ def _spans_of(values: dict[str, Any], column: str) -> list[Any] | None:
 
 
 def _given_tokens(value: Any, text: str) -> list[Token] | None:
-    """Returns Prodigy's tokens, each an object, with their places in the text."""
+    """Returns Prodigy's tokens, which are objects, with their offsets in the text."""
     if not isinstance(value, list) or not value:
         return None
     tokens: list[Token] = []

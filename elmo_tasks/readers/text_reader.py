@@ -15,9 +15,10 @@ _IDS = "id _id idx index uid guid uuid key pairid pair_id qid row_id text_id sen
 
 class TextReader(DatasetReader):
     """
-    The base class of the readers. A subclass passes what it reads through `shard_iterable`, so that
-    each process and worker makes only its own instances. By default all texts have word ids under
-    the name `tokens`. `examples` are inputs that the page shows for a model of somebody's own data.
+    The base class of the readers. A subclass passes the records that it reads through
+    `shard_iterable`, so each process and worker makes only its own instances. By default all texts
+    have word ids under the name `tokens`. `examples` are inputs that `elmo-tasks serve` shows for a
+    model of the user's own data.
     """
 
     def __init__(
@@ -45,8 +46,8 @@ class TextReader(DatasetReader):
 
 def passed_through(choose: Callable[[Iterable], Iterable], reader: DatasetReader) -> DatasetReader:
     """
-    Returns a copy of a reader that passes what it reads through `choose` in place of its own
-    `shard_iterable`. The reader itself stays as it is, since another read may be using it.
+    Returns a copy of a reader with `choose` in place of its `shard_iterable`. The reader itself
+    does not change, because it may be reading another file.
     """
     reader = copy.copy(reader)
     reader.shard_iterable = choose  # type: ignore[method-assign]
@@ -55,8 +56,8 @@ def passed_through(choose: Callable[[Iterable], Iterable], reader: DatasetReader
 
 def text_of(values: dict[str, Any], name: str) -> str:
     """
-    Returns the text in a field of a record. A number counts as text, because tables of text make no
-    difference. Raises `ValueError` if there is no text.
+    Returns the text in a field of a record. A number counts as text, because a table of text does
+    not distinguish them. Raises `ValueError` if there is no text.
     """
     if name not in values:
         raise ValueError(f"there is no field {name}{nearest_or_all(name, values)}")
@@ -70,8 +71,8 @@ def text_of(values: dict[str, Any], name: str) -> str:
 
 def located(instance: Instance, line: int, values: Mapping[str, Any] = {}) -> Instance:
     """
-    Notes in the metadata of an instance where it is in its file: the number of the `line` at which
-    it begins and, if `values` has one, its `id`.
+    Adds to the metadata of an instance the number of the `line` at which it begins in its file and,
+    if `values` has one, its `id`.
     """
     ids = (value for name, value in values.items() if name.lower() in _IDS)
     id_value = next((value for value in ids if isinstance(value, str | int) and value != ""), None)
@@ -82,8 +83,8 @@ def located(instance: Instance, line: int, values: Mapping[str, Any] = {}) -> In
 
 class DocumentField(TextField):
     """
-    All tokens of a document in one row, so that tensors have no padding between its sentences. A
-    model divides the row into the sentences again.
+    All tokens of a document in one row, without padding between its sentences. A model divides the
+    row into sentences again.
     """
 
     def __init__(self, sentences: Sequence[list[Token]]) -> None:
@@ -93,8 +94,8 @@ class DocumentField(TextField):
 
 def sentences_of(text: TextField) -> Sequence[list[Token]]:
     """
-    Returns the token lists that a biLM reads one by one: a document's sentences, or another text
-    whole.
+    Returns the lists of tokens that a biLM reads one by one: the sentences of a document, or any
+    other text as one list.
     """
     return text.sentences if isinstance(text, DocumentField) else [text.tokens]
 
@@ -102,7 +103,7 @@ def sentences_of(text: TextField) -> Sequence[list[Token]]:
 class PassageField(TextField):
     """
     A text field that several instances share, such as the passage of several questions. It is
-    indexed once, and memory holds its char ids once.
+    indexed only once, and its char ids are in memory only once.
     """
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -117,7 +118,8 @@ class PassageField(TextField):
 
 class JoinedField(TextField):
     """
-    Passages one after the other in one row. Each of them is indexed once, whatever it is joined to.
+    Passages one after the other in one row. A passage is indexed only once, even if it is part of
+    several rows.
     """
 
     def __init__(self, passages: Sequence[TextField]) -> None:

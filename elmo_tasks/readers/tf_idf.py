@@ -2,7 +2,7 @@ from collections.abc import Iterable, Sequence
 
 
 class TfIdf:
-    """Says how much texts are like a question, by the cosine of TF-IDF over parts of words."""
+    """Compares texts with a question by the cosine of their TF-IDF vectors over parts of words."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -20,5 +20,8 @@ class TfIdf:
 
 
 def nearest(likeness: Sequence[float]) -> list[int]:
-    """Returns the indices of the texts, the most alike first, and equally alike ones in order."""
+    """
+    Returns the indices of the texts, those most like the question first. Equal texts keep their
+    order.
+    """
     return sorted(range(len(likeness)), key=lambda index: (-likeness[index], index))

@@ -23,7 +23,9 @@ _WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
 
 
 def tokens_of(text: Doc | Span) -> list[Token]:
-    """Returns the tokens that are not white space. Each covers `text[idx:idx_end]` of its doc."""
+    """
+    Returns the tokens that are not white space. A token covers `text[idx:idx_end]` of its doc.
+    """
     return [
         Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
         for token in text
@@ -60,7 +62,8 @@ class SplittingTokenizer(Tokenizer):
     Cuts raw text into words by spaCy's rules, and splits the words at hyphens, dashes, slashes,
     tildes, quotes, currency and degree signs and single underscores, as Clark and Gardner 2017 do,
     because an answer may be a part of a compound. Endings that spaCy cuts off, such as 's and n't,
-    stay whole. `` and '' become ", a minus sign a hyphen, and an em dash an en dash.
+    are not split. The quotes `` and '' become ", a minus sign becomes a hyphen, and an em dash
+    becomes an en dash.
 
     Registered as a `Tokenizer` with name "elmo_splitting". Its parameter is that of "elmo_spacy".
     """

@@ -35,7 +35,8 @@ class Window(NamedTuple):
     # Parameters
 
     start, stop: The window's first token, and the token after its last.
-    prior: A number that is added to the logits of the window's answers before windows are compared.
+    prior: A number that is added to the logits of the window's answers, before answers of several
+        windows are compared.
     """
 
     start: int
@@ -45,11 +46,10 @@ class Window(NamedTuple):
 
 class Windows:
     """
-    The windows of a passage, which follow one another and together have each of its tokens once. A
-    passage of at most `max_tokens` tokens is one window. Otherwise consecutive paragraphs are one
-    window as long as they have at most `max_tokens` tokens. A longer paragraph is cut at the end of
-    a sentence near its middle, again and again until no part is too long. A sentence that is too
-    long is cut at the end of a line, or if it has only one line, between two tokens.
+    Cuts a passage into consecutive windows of at most `max_tokens` tokens. A window has as many
+    whole paragraphs as fit. A longer paragraph is cut at the end of a sentence near its middle,
+    again and again until no part is too long. A sentence that is too long is cut at the end of a
+    line, or if it has only one line, between two tokens.
 
     # Parameters
 
@@ -81,7 +81,8 @@ class Windows:
     @cached_property
     def paragraphs(self) -> list[Range]:
         """
-        The paragraphs of the passage. They end at blank lines or, if there is none, at line ends.
+        The paragraphs of the passage. A paragraph ends at a blank line or, if the passage has no
+        blank line, at each line end.
         """
         line_ends = self._line_ends
         least = min(2, max(line_ends, default=0))
@@ -100,8 +101,8 @@ class Windows:
 
     def around(self, first: int, last: int) -> tuple[int, int]:
         """
-        Returns the start and end offset of the paragraph that has the tokens `first` to `last`, cut
-        to the window of these tokens.
+        Returns the start and end offset of the paragraph with the tokens `first` to `last`. If the
+        paragraph is longer than the window of these tokens, it is cut to the window.
         """
         window = self._window(first)
         starts = [start for start, _ in self.paragraphs]
@@ -110,7 +111,7 @@ class Windows:
         return self._passage.characters_of(max(start, window[0]), min(stop, window[1]) - 1)
 
     def window_of(self, character: int) -> tuple[int, int]:
-        """Returns the start and end offset of the window that has the token at an offset."""
+        """Returns the start and end offset of the window with the token at a given offset."""
         start, stop = self._window(bisect_right(self._passage.starts, character) - 1)
         return self._passage.characters_of(start, stop - 1)
 
