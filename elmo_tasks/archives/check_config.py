@@ -74,15 +74,15 @@ named_packages: set[str] = set()
 
 class NotAllowed(Exception):
     """
-    Raised for a forbidden part of a config. The arguments are its path, what is wrong and, unless
-    it may be a class of the user's own, what to do.
+    Raised for a forbidden part of a config. The arguments are the path of the part, the problem
+    and, unless it may be a class of the user's own, what to do.
     """
 
 
 def check_config(config: Mapping[str, Any]) -> None:
     """
-    Raises `NotAllowed` if a config has something that an archive may not have. As in AllenNLP, the
-    annotation of an argument says what objects its value stands for.
+    Raises `NotAllowed` if a config has a class, file or address that an archive may not name. As in
+    AllenNLP, the annotation of an argument decides which class its value stands for.
     """
     for field, kind in _MADE.items():
         if field in config:

@@ -1,5 +1,5 @@
 """
-Opens trained models to use their biLMs and mixes. AllenNLP is imported only when a model is opened.
+Opens trained models for their biLMs and mixes. AllenNLP is imported only when a model is opened.
 """
 
 import os
@@ -27,7 +27,7 @@ def elmo_of_model(
     name: str | os.PathLike, store: Store | None, device: str | torch.device, dtype: str | None
 ) -> Opened:
     """
-    Opens a trained model with one biLM, for use without training, as `open_elmo` opens a biLM.
+    Opens a trained model with one biLM, for use without training. Returns what `open_elmo` returns.
     """
     model = load_model(name)
     path, bilm = _only_bilm(model, name)
@@ -37,7 +37,7 @@ def elmo_of_model(
 
 def load_bilm(name: str | os.PathLike) -> tuple[str, BiLm]:
     """
-    Loads the biLM of a trained model (see `model_path`). Returns the biLM's name in the model, and
+    Loads the biLM of a trained model (see `model_path`). Returns the name of the biLM's module, and
     the biLM. Raises `ConfigurationError` if the model has no biLM, or several.
     """
     return _only_bilm(load_model(name), name)

@@ -22,8 +22,8 @@ _TERMS = {
 
 def model_path(name: str | os.PathLike) -> str:
     """
-    Returns the path or address of a trained model. If the model is ours and its training data are
-    not free, prints the terms of the data to standard error the first time.
+    Returns the path or address of a trained model. For a model of this package whose training data
+    are not free, prints the terms of the data to standard error at the first call.
 
     The name is the path or address of a `model.tar.gz`; the folder of a training run or of
     `elmo-tasks pack`; a name in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or
@@ -59,8 +59,9 @@ def _model_path(name: str) -> str:
 def name_archives(arguments: Sequence[str]) -> dict[str, str]:
     """
     Returns the paths of archives by their names, from arguments `[NAME=]ARCHIVE`. By default, the
-    name of an archive is the path of its folder, without the leading folders that all archives have
-    in common. Raises `ConfigurationError` if two archives have the same name.
+    name of an archive is the path of its folder, without the first folders that all paths share.
+    For example, `runs/a` and `runs/b` have the names `a` and `b`. Raises `ConfigurationError` if
+    two archives have the same name.
     """
     named_archives = []
     for argument in arguments:

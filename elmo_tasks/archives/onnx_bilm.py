@@ -1,6 +1,6 @@
 """
-Writes the computation of a biLM (Peters et al. 2018, sections 3.1 and 3.2) as ONNX. Until the
-layers are concatenated, the time steps are the first dimension: shape (length + 2, batch, dim).
+Writes the computation of a biLM (Peters et al. 2018, sections 3.1 and 3.2) as ONNX. Tensors have
+the time steps first, shape (length + 2, batch, dim), until the layers are concatenated.
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 class OnnxGraph:
     """
-    Holds a computation in the text format of ONNX: a line for each operator, and the tensors and
-    numbers that the lines name.
+    Holds a computation in the text format of ONNX. The text has a line for each operator. The
+    tensors and numbers that the lines name are held beside it.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class OnnxGraph:
         self.tensors: dict[str, numpy.ndarray] = {}
 
     def add(self, lines: str, **values: Any) -> None:
-        """Adds lines, and the tensors and numbers that they name."""
+        """Adds lines, and the tensors and numbers that the lines name."""
         self.lines += lines
         for name, value in values.items():
             tensor = torch.as_tensor(value).detach().cpu()
@@ -37,7 +37,7 @@ class OnnxGraph:
 
 def add_bilm(graph: OnnxGraph, bilm: BiLm) -> None:
     """
-    Adds the computation of `layers` from `char_ids`, and with it `lengths` of shape (batch, 1) and
+    Adds the computation of `layers` from `char_ids`. Also adds `lengths` of shape (batch, 1) and
     `layer_mask` of shape (batch, 1, length, 1).
     """
     _sentences(graph, bilm.options.max_characters)
@@ -156,7 +156,10 @@ def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
 
 
 def _direction(graph: OnnxGraph, direction: str, stack: LstmStack, start: LstmState) -> None:
-    """Adds the LSTMs of one direction. In the first one, equal tokens share their input product."""
+    """
+    Adds the LSTMs of one direction. In the first LSTM, the input product is computed once for equal
+    tokens.
+    """
     below = "vectors"
     for j, lstm in enumerate(stack.layers, start=1):
         name = f"{direction}_{j}"
@@ -210,7 +213,7 @@ def _direction(graph: OnnxGraph, direction: str, stack: LstmStack, start: LstmSt
 
 
 def _layers(graph: OnnxGraph, num_layers: int) -> None:
-    """Concatenates the directions of each layer, and removes the boundary tokens."""
+    """Concatenates the two directions of each layer, and removes the boundary tokens."""
     for j in range(num_layers):
         graph.add(
             f"""

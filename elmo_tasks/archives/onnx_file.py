@@ -15,8 +15,8 @@ _OPERATORS, _FORMAT = 12, 7
 
 def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
     """
-    Writes a biLM and a mix as one file of ONNX, which onnxruntime runs without PyTorch. This
-    function needs the package onnx. The file has one input and two outputs:
+    Writes a biLM and a mix as one ONNX file. onnxruntime runs the file without PyTorch. To write
+    it, the package onnx is needed. The file has one input and two outputs:
 
     | name | shape | |
     | --- | --- | --- |
@@ -33,7 +33,7 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
 
     # Raises
 
-    `ConfigurationError`: The biLM looks words up in a list.
+    `ConfigurationError`: The biLM has a table of words.
     """
     if bilm.options.num_words:
         raise ConfigurationError(

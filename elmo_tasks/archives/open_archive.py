@@ -45,12 +45,12 @@ def open_archive(
     overrides: str | dict[str, Any] = "",
 ) -> Archive:
     """
-    Opens a trained model as AllenNLP's `load_archive` does, but runs, reads and fetches nothing
-    that the model's files name. Raises `ConfigurationError` if its files cannot be used.
+    Opens a trained model as AllenNLP's `load_archive` does. Runs no code, reads no file and fetches
+    no address that the model's files name. Raises `ConfigurationError` if its files cannot be used.
 
     # Parameters
 
-    name: As for `model_path`.
+    name: The name, path or address of a trained model (see `model_path`).
     cuda_device: The index of the GPU; -1 for the CPU.
     overrides: The user's changes to the config, which may name any class.
     """
@@ -125,7 +125,10 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _without_files(model: Any) -> Any:
-    """Returns the config of a model without its store and the files that its training read."""
+    """
+    Returns the config of a model without its store, and without the files that its training run
+    read.
+    """
     if isinstance(model, list):
         return [_without_files(item) for item in model]
     if not isinstance(model, dict):

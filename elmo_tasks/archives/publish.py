@@ -44,9 +44,11 @@ _TRAINING = (
 
 class Published(NamedTuple):
     """
-    What `publish` wrote: files of `num_bytes` in all, with a vocabulary of `num_words`. The weights
-    of the biLMs in `bilms` were left out: a key is the biLM's name in the model, a value its known
-    name and fingerprint. `written_bilms` names the biLMs whose weights were written.
+    A report of `publish`: the bytes of all files that it wrote (`num_bytes`), the words of the
+    vocabulary (`num_words`), and the biLMs of the model. `written_bilms` has the names of the
+    modules whose weights were written. `bilms` has the biLMs without weights in the files: it maps
+    the name of the module, such as `text_embedder.bilm`, to the name and hash by which the biLM is
+    found.
     """
 
     num_bytes: int
@@ -75,8 +77,8 @@ def publish(
     # Parameters
 
     archive_file: The model (see `model_path`).
-    bilm: The name under which others can get the biLM (see `locate_bilm`), by default the name in
-        the config of the model. The weights of a biLM without a name are written.
+    bilm: The name by which anybody can get the biLM (see `locate_bilm`), by default the name in the
+        config of the model. The weights of a biLM without such a name are written.
     max_words: The number of words to keep: the words of the training text, the most frequent first,
         then the most frequent words of a file of vectors. All other words count as unknown. By
         default, a language model keeps the 50,000 most frequent words, and another model keeps all.
@@ -184,7 +186,7 @@ def _named_bilms(
 def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | None) -> int:
     """
     Removes the rows of all words after the first `max_words` from the state dict, in place. Returns
-    the number of words that are left, without padding and the unknown word.
+    the number of words that are left. Padding and the unknown word do not count.
     """
     size = model.vocab.get_vocab_size(_WORDS)
     num_words = max(0, size - 2)

@@ -16,10 +16,10 @@ def write_published(
     path: str | os.PathLike, state: StateDict, bilms: Mapping[str, tuple[str, str]]
 ) -> None:
     """
-    Writes the weights of a model in float16. In place of the weights of a biLM in `bilms`, writes
-    the biLM's name and the hash of these weights. A key of `bilms` is a name in the model, such as
-    `text_embedder.bilm`, and its value a name that `locate_bilm` knows and `BiLm.weights_hash` as
-    hex digits. Raises `ConfigurationError` if a number is too large for float16.
+    Writes the weights of a model in float16. For a biLM in `bilms`, writes its name and the hash of
+    its weights, not the weights. `bilms` maps the name of a module, such as `text_embedder.bilm`,
+    to a name that `locate_bilm` takes and to `BiLm.weights_hash` in hex digits. Raises
+    `ConfigurationError` if a number is too large for float16.
     """
     tensors: StateDict = {}
     for name, tensor in state.items():
@@ -35,9 +35,9 @@ def write_published(
 
 def read_published(path: str | os.PathLike, model: torch.nn.Module) -> StateDict:
     """
-    Returns the state dict of a model that `write_published` wrote, in float32. Each biLM that the
-    file names is read once, into the model's own biLM. Raises `ConfigurationError` if the file is
-    damaged, or a biLM is missing or does not have the weights that it had in training.
+    Returns the state dict of a model that `write_published` wrote, in float32. Reads each biLM that
+    the file names into the biLM of `model`. Raises `ConfigurationError` if the file is damaged, or
+    if a biLM is missing or has other weights than in training.
     """
     tensors, about = read_hashed(path, "elmo-tasks pack", ["bilms"])
     state: StateDict = {}
@@ -63,7 +63,10 @@ def read_published(path: str | os.PathLike, model: torch.nn.Module) -> StateDict
 def _read_bilm(
     path: str | os.PathLike, model: torch.nn.Module, name: str, known_as: str, fingerprint: str
 ) -> BiLm:
-    """Reads a biLM that a file names into the biLM of a model, and compares the hash."""
+    """
+    Reads the biLM that a file names into the biLM of a model, and compares its hash with that in
+    the file.
+    """
     if not is_name(known_as):
         raise ConfigurationError(
             f"{path} needs the biLM {known_as!r:.80}, which is neither known nor the name of a "

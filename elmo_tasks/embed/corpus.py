@@ -30,9 +30,9 @@ class Origin(NamedTuple):
 
 class Corpus:
     """
-    Reads a text line by line, in bounded memory, as often as it is iterated over. Files have a
-    sentence on each line, or in each record of a table or of JSON lines: a text or a list of
-    tokens. Without `split`, a text is tokens with a blank between them.
+    Reads a text line by line, in bounded memory, anew at each iteration. A file has a sentence on
+    each line, or in each record of a table or of JSON lines. The sentence is a text or a list of
+    tokens. Without `split`, a text consists of tokens with a blank between them.
 
     # Parameters
 
@@ -66,7 +66,7 @@ class Corpus:
 
     def __iter__(self) -> Iterator[str]:
         """
-        Yields the lines. Meanwhile `share_read` is the share of the files' bytes read so far.
+        Yields the lines. Meanwhile, `share_read` is the share of all bytes that have been read.
 
         # Raises
 

@@ -46,8 +46,8 @@ def embed(
 
     # Parameters
 
-    embedding: `all` layers, the `top` layer, the `average` of all layers, or the
-        encoder's `mix`.
+    embedding: The vectors to write: `all` layers, the `top` layer, the `average` of all layers, or
+        the `mix` of the encoder.
     engine: Computes the parts, in one process or several.
     force: Whether parts of an earlier run with other settings or text are replaced.
 
@@ -84,7 +84,7 @@ def _write_part(path: Path, part: Part, arrays: Iterable[Array]) -> None:
 def _join(
     parts: list[Path], path: Path, num_sentences: int, sentence_to_index: dict[str, str]
 ) -> None:
-    """Joins the parts into one file, which appears when it is whole."""
+    """Joins the parts into one file. The file appears when it is whole."""
     num_bytes = sum(part.stat().st_size for part in parts) + _DATASET_BYTES * num_sentences
     free = shutil.disk_usage(parts[0].parent).free
     if free < num_bytes:
@@ -120,15 +120,14 @@ def embed_words(
     num_words: int,
 ) -> None:
     """
-    Writes one vector for each of the most frequent words of a text, the most frequent first: the
-    mean over the word's occurrences. The file has the text format of word2vec, which Gensim and
-    other tools read, and appears when it is whole. Raises `ConfigurationError` if the text has no
-    word.
+    Writes one vector for each of the most frequent words of a text, the most frequent word first.
+    The vector is the mean over the word's occurrences. The file has the text format of word2vec,
+    which Gensim and other tools read. It appears when it is whole. Raises `ConfigurationError` if
+    the text has no word.
 
     # Parameters
 
-    lines: The sentences, each as tokens with a blank between them. The sentences are iterated over
-        twice.
+    lines: The sentences: tokens with a blank between them. `lines` is iterated over twice.
     embedding: The `top` layer, the `average` of all layers, or the encoder's `mix`.
     num_words: The number of words, 1 or more.
     """

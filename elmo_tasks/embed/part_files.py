@@ -28,23 +28,23 @@ _UNFINISHED = re.compile(rf"\.({_PART.pattern}|_about\.json|_manifest\.json)\.\w
 
 class Parts:
     """
-    A folder with a file for each part of an output, named by the index of the part, a hash of its
-    sentences and a checksum of the file. A file appears whole or not at all. So several processes
-    and machines may write, and after an interruption the names tell which parts are missing or
-    damaged. Files of other names are left alone.
+    A folder with a file for each part of an output. The name of a file has the index of the part, a
+    hash of its sentences and a checksum of the file, and a file appears whole or not at all. So
+    several processes and machines may write, and after an interruption the names show which parts
+    are missing or damaged. Files of other names are left alone.
 
     # Parameters
 
     folder: A path, or an address that fsspec knows, such as `s3://bucket/folder`. It is made with
         its first file.
-    about: The settings that the parts depend on, by name. Parts of an earlier run with the same
-        settings are used.
+    about: The settings that the parts depend on, by name. Parts that an earlier run with the same
+        settings wrote are used again.
     force: Whether parts with other settings or of another text are replaced.
 
     # Raises
 
-    `ConfigurationError`: The folder has files of something else; or without `force`, it was begun
-        with another `about`.
+    `ConfigurationError`: The folder has other files. Or `force` is not given, and the folder was
+        begun with another `about`.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Parts:
 
     def has(self, index: int, name: str) -> bool:
         """
-        Returns whether a part has its file. `name` is the name of the file without its checksum. A
-        file whose content has another checksum is damaged, and is removed.
+        Returns whether the file of a part is there. `name` is the name of the file without the
+        checksum. A damaged file, whose content has another checksum, is removed.
         """
         for file in list(self._names_of.get(index, ())):
             if _without_checksum(file) != name:
@@ -90,8 +90,8 @@ class Parts:
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
         """
-        Yields a local path to write to. At the end of the block, the file gets its name; the name
-        of a part gets the checksum too.
+        Yields a local path to write to. At the end of the block, the file gets its final name. The
+        name of a part ends with the checksum.
         """
         if _is_local(self.folder):
             with atomic_write(Path(self.folder, name), partial(_final_name, name)) as aside:
@@ -194,7 +194,7 @@ def _checksum(path: str | os.PathLike) -> str:
 
 
 def _final_name(name: str, path: Path) -> str:
-    """Returns the name of a file that is whole. The name of a part gets its checksum."""
+    """Returns the final name of a file. The name of a part gets the checksum of the file."""
     stem, suffix = os.path.splitext(name)
     return f"{stem}-{_checksum(path)}{suffix}" if name.startswith("part-") else name
 

@@ -24,9 +24,9 @@ EMBEDDINGS = ("all", "top", "average", "mix")
 
 def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix) -> torch.Tensor:
     """
-    Returns the vectors to write for a sentence with layers of shape (num_layers, tokens, dim): for
-    the embedding `all` the layers, otherwise vectors of shape (tokens, dim). `mix` is the mix of an
-    `ElmoEncoder`.
+    Returns the vectors to write for a sentence with layers of shape (num_layers, tokens, dim). The
+    embedding `all` gives the layers themselves; any other embedding gives shape (tokens, dim).
+    `mix` is the mix of an `ElmoEncoder`.
     """
     match embedding:
         case "all":
@@ -40,8 +40,8 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix) -> torch.Tensor:
 
 def about_vectors(encoder: ElmoEncoder, embedding: str) -> dict[str, str | int]:
     """
-    Returns the settings that the vectors depend on besides the text, under the names used in
-    messages.
+    Returns the settings on which the vectors depend, by their names in messages. The text is not
+    among them.
     """
     bilm, mix = encoder.bilm, encoder.mix
     about: dict[str, str | int] = {"embedding": embedding, "biLM": bilm.fingerprint().hex()}
@@ -81,7 +81,7 @@ class Part:
 @dataclass(frozen=True)
 class EmbedPart:
     """
-    Computes the vectors of a part, an array for each sentence, and lets `write_file` write them.
+    Computes the vectors of a part, an array for each sentence, and passes them to `write_file`.
     Returns the number of tokens. `embedding` and `mix` are as for `vectors`.
     """
 
@@ -114,8 +114,8 @@ def embed_parts(
 
     # Parameters
 
-    part_tokens: A part ends when the numbers of its tokens and its sentences add up to this or
-        more, by default `WINDOW_TOKENS`. So the same text is always cut into the same parts.
+    part_tokens: A part ends as soon as its tokens and its sentences, counted together, are this
+        many (by default `WINDOW_TOKENS`). So the same text is always cut into the same parts.
     suffix: The suffix of the files' names.
     """
     manifest: dict[str, Any] = {

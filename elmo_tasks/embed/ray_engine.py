@@ -28,9 +28,9 @@ def on_ray(
     address: str, num_processes: int | None, work: EmbedPart, parts: Iterable[Part]
 ) -> Iterator[int]:
     """
-    Yields what `work` returns for each part, computed in processes of Ray. If a process or a
-    machine ends, Ray starts another process, which computes the part again. Errors in a process are
-    raised here. Each machine has one copy of the weights.
+    Yields the result of `work` for each part. Processes of Ray compute the results. If a process or
+    a machine ends, Ray starts another process, which computes the part again. An error in a process
+    is raised here. Each machine has one copy of the weights.
 
     # Parameters
 
@@ -88,8 +88,8 @@ class _Worker:
 
 class Cluster(NamedTuple):
     """
-    The CPUs and GPUs of all machines that Ray may use, and the bytes of their smallest object
-    store.
+    The resources of a cluster: the CPUs and GPUs that Ray may use on all machines together, and the
+    bytes of the smallest object store among the machines.
     """
 
     num_cpus: int
@@ -115,9 +115,9 @@ class Cluster(NamedTuple):
 
     def num_processes(self, number: int | None) -> int:
         """
-        Returns how many processes embed: `number`, or by default one for each GPU or, without GPUs,
-        for each CPU. Raises `ConfigurationError` if Ray has too few GPUs or CPUs, because Ray would
-        wait for ever.
+        Returns how many processes embed: `number`, by default one for each GPU or, without GPUs,
+        one for each CPU. Raises `ConfigurationError` if Ray has too few GPUs or CPUs, because Ray
+        would wait for ever.
         """
         most = self.num_gpus or self.num_cpus
         number = most if number is None else number
@@ -152,8 +152,8 @@ def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cl
 
     address: The address of a cluster, such as `auto` or `HOST:6379`. `local` starts Ray on this
         machine alone, and ends it after the block.
-    num_cpus: The number of CPUs for Ray if it is started here; by default, all that this process
-        may use.
+    num_cpus: The number of CPUs for a Ray that is started here; by default, all CPUs that this
+        process may use.
     """
     joins = not ray.is_initialized()
     if joins and address != "local":

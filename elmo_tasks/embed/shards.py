@@ -40,7 +40,7 @@ def embed_shards(
 
     folder: A path, or an address that fsspec knows.
 
-    embedding, engine, force: As for `embed`.
+    embedding, engine, force: See `embed`.
 
     # Raises
 
@@ -63,8 +63,8 @@ def write_shard(
 ) -> None:
     """
     Writes a file with a row for each sentence of a part: `id`, `tokens`, and the vectors in float16
-    (see `vector_columns`). Row groups are small (see `windows`), so few arrays are in memory at
-    once.
+    (see `vector_columns`). Parquet's row groups are small (see `windows`), so only a few arrays are
+    in memory at the same time.
     """
     names = vector_names(embedding, num_layers)
     kinds = {"id": pyarrow.int64(), "tokens": pyarrow.list_(pyarrow.string())}
@@ -89,10 +89,10 @@ def write_shard(
 
 def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Array]]:
     """
-    Yields the sentences of a folder or address in the order of the text, in bounded memory. Yields
-    for each sentence its index in the text, its tokens, and its vectors in float16, shape
-    (num_layers, tokens, dim), or for one layer (tokens, dim). Raises `ConfigurationError` if the
-    folder is not complete, or a file is damaged.
+    Yields the sentences in a folder or at an address, in the order of the text and in bounded
+    memory. For each sentence, yields its index in the text, its tokens, and its vectors in float16:
+    shape (num_layers, tokens, dim), or (tokens, dim) if there is one vector for each token. Raises
+    `ConfigurationError` if the folder is not complete, or a file is damaged.
     """
     try:
         with part_file(folder, MANIFEST) as path:

@@ -32,9 +32,9 @@ LIBSONNET = """\
 class PretrainingCallback(TrainerCallback):
     """
     Writes the biLM of a pre-training as `options.json`, `weights.hdf5` and `bilm.libsonnet` beside
-    the checkpoints: after every epoch, and with the best weights at the end. A recovered training
-    run does not read the text of finished epochs. Raises `ConfigurationError` if the training would
-    end while only the softmax is trained.
+    the checkpoints: after every epoch, and with the best weights at the end. Lets a recovered
+    training run go on without reading the text of finished epochs again. Raises
+    `ConfigurationError` if the training run would end while only the softmax is trained.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -105,9 +105,9 @@ def _check_length(trainer: GradientDescentTrainer) -> None:
 @TrainerCallback.register("elmo_softmax_start")
 class SoftmaxStart(TrainerCallback):
     """
-    Initializes the softmax of a training run from the softmax of a packed biLM, to train that biLM
-    further. A recovered training run skips this. The training's archive does not need the packed
-    biLM.
+    Initializes the softmax of a training run from the softmax of a packed biLM, to train this biLM
+    further. A recovered training run skips this. The archive of the training run does not need the
+    packed biLM.
 
     Registered as a `TrainerCallback` with name "elmo_softmax_start".
 

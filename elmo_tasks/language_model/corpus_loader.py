@@ -30,8 +30,7 @@ class CorpusLoader(DataLoader):
 
     reader: The reader of the sentences.
     data_path: A path, an address or a glob pattern.
-    shuffle: Whether each epoch has its own random order. `False` is for all texts
-        but the training text.
+    shuffle: Whether each epoch has its own random order. Only the training text is shuffled.
 
     # Raises
 
@@ -54,8 +53,8 @@ class CorpusLoader(DataLoader):
 
     def skip(self, epochs: int, batches: int) -> None:
         """
-        Sets what a recovered training run has finished. The first `epochs` epochs then yield
-        nothing, and the first `batches` batches of the next epoch are empty.
+        Leaves out the epochs and batches that a recovered training run has finished. The first
+        `epochs` epochs yield nothing, and the first `batches` batches of the next epoch are empty.
         """
         self._progress = (epochs, batches)
 
@@ -91,8 +90,8 @@ class CorpusLoader(DataLoader):
     def _num_tokens(self) -> tuple[int, int]:
         """
         Returns the numbers of sentences and of tokens in an epoch, from the counts of the
-        vocabulary. One boundary of each sentence counts as a token. Raises `TypeError`, as `len`
-        must, if there are no counts.
+        vocabulary. One boundary of each sentence counts as a token. Raises `TypeError` if there are
+        no counts, because Python expects this error from a `len` that is not known.
         """
         num_sentences = getattr(self._vocab, "num_sentences", None)
         # The vocabulary counted only the training text, and only the training text is shuffled.
@@ -133,8 +132,8 @@ class _CountedSentence(Instance):
 
 class SentenceTensors:
     """
-    Makes the tensors of a batch of sentences or windows. They equal the tensors of `TextField`s
-    with the indexers `elmo_characters` and `single_id`, but are made many times as fast.
+    Makes the tensors of a batch of sentences or windows. The tensors equal those of `TextField`s
+    with the indexers `elmo_characters` and `single_id`, and are made many times as fast.
 
     # Parameters
 
@@ -147,8 +146,8 @@ class SentenceTensors:
 
     def __call__(self, sentences: list[list[str]]) -> TextFieldTensors:
         """
-        Returns char ids of shape (batch, length, 50), wider if a word needs it (see
-        `num_characters`), and word ids of shape (batch, length).
+        Returns char ids of shape (batch, length, 50) and word ids of shape (batch, length). A long
+        word needs more than 50 char ids (see `num_characters`).
         """
         return {
             "elmo": {"elmo_tokens": batch_char_ids(sentences, num_characters(sentences))},

@@ -17,8 +17,8 @@ _COUNTS_FILE = ".counts.json"
 @Vocabulary.register("elmo_counted", constructor="from_corpus")
 class CountedVocabulary(Vocabulary):
     """
-    A vocabulary that remembers how much text it was made from. The data loaders need the counts to
-    know the length of an epoch.
+    A vocabulary with the numbers of sentences and tokens of the text that it was made from. The
+    data loaders compute the length of an epoch from these counts.
 
     Registered as a `Vocabulary` with name "elmo_counted".
 
@@ -26,9 +26,8 @@ class CountedVocabulary(Vocabulary):
 
     min_count, max_vocab_size: As for AllenNLP's `from_instances`. They choose the words that the
         softmax knows.
-    directory (`str`): A folder or an archive with a vocabulary. All words of this vocabulary are
-        taken instead of the words of the text, so that a new training run can continue with the
-        archive's softmax.
+    directory (`str`): A folder or an archive with a vocabulary. Its words take the place of the
+        words of the text, so that a new training run can go on with the softmax of the archive.
     """
 
     num_sentences: int | None = None
@@ -59,7 +58,9 @@ class CountedVocabulary(Vocabulary):
         max_vocab_size: Union[int, dict[str, int]] = None,
         directory: str = None,
     ) -> "CountedVocabulary":
-        """Makes the vocabulary of a text; a recovered training run gets the one that it saved."""
+        """
+        Makes the vocabulary of a text. A recovered training run gets the vocabulary that it saved.
+        """
         folder = Path(serialization_dir or ".", "vocabulary")
         if serialization_dir and counts_path(folder).exists():
             return cls.from_files(folder)

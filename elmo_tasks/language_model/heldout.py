@@ -33,7 +33,10 @@ def say_what_is_read_twice(training: CorpusLoader, validation: Any) -> None:
 
 
 def _is_same(file: str, other_file: str) -> bool:
-    """Returns whether two paths name one file, or files of the same lines, perhaps compressed."""
+    """
+    Returns whether two paths name the same file, or two files with the same lines. The files may be
+    compressed.
+    """
     if not (os.path.isfile(file) and os.path.isfile(other_file)):
         # Addresses that are streamed.
         return file == other_file

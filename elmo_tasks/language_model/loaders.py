@@ -82,11 +82,11 @@ def _batches(sentences: list[list[str]], batch_tokens: int) -> Iterator[list[lis
 class WindowLoader(CorpusLoader):
     """
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
-    batch, as the paper's does (section 3.4 and bilm-tf). A row goes on where the same row of the
-    previous batch ended. The backward direction reads each sentence from its end and, in training,
-    has its own order of sentences. As in bilm-tf, the boundary where a direction enters a sentence
-    is only read, and the boundary at the other end is only predicted. The last windows of a
-    shuffled text are left out if any row is not full.
+    batch, as in the paper (section 3.4 and bilm-tf). Each row of a batch continues the text of the
+    same row of the previous batch. The backward direction reads each sentence from its end and, in
+    training, has its own order of sentences. As in bilm-tf, the boundary at which a direction
+    enters a sentence is only read, and the boundary at the other end is only predicted. At the end
+    of a shuffled text, a batch is left out if one of its rows is not full.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

@@ -42,16 +42,17 @@ class ElmoLanguageModel(Model):
     # Parameters
 
     bilm: The biLM to train, or its arguments, with `requires_grad: true`. Options without
-        `char_cnn` make a biLM that reads the words of the vocabulary in place of characters.
+        `char_cnn` make a biLM of words: it has a table of the words of the vocabulary, and no
+        character CNN.
     num_samples: Number of words drawn for the softmax of a batch. By default the softmax is full.
     dropout: Dropout on the inputs of the softmax.
-    dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto` (see
-        `used_dtype`). Weights, cell states and sums are always float32.
-    num_softmax_batches: Number of batches at the start in which only the softmax is
-        trained. This helps a biLM from `options.json` and `weights.hdf5`, which have no softmax.
-    pretrained_file: The `model.tar.gz` of another training run, from which this training goes on.
-        Widths and vocabulary must be the same. The new archive does not need this file.
-    serialization_dir: AllenNLP passes this argument (see `bilm_from_config`).
+    dtype: The dtype of matrix products in training: `float32` (the default), `bfloat16`, or `auto`
+        (see `used_dtype`). Weights, cell states and sums are always in float32.
+    num_softmax_batches: Number of batches at the start in which only the softmax is trained. Use
+        this to continue a biLM from `options.json` and `weights.hdf5`, which have no softmax.
+    pretrained_file: The `model.tar.gz` of another training run. The weights start from this model,
+        whose widths and vocabulary must be the same. The new archive does not need this file.
+    serialization_dir: The folder of the training run or archive. AllenNLP passes it.
     """
 
     default_predictor = "elmo_language_model"
@@ -109,9 +110,9 @@ class ElmoLanguageModel(Model):
         """
         # Parameters
 
-        tokens: Sentences with both boundaries, for both directions. With `backward_tokens`, these
-            are windows of a running text, for the forward direction alone: the char ids of the
-            tokens to read, and as `targets` the word ids of the tokens to predict.
+        tokens: Sentences with both boundaries, for both directions. With `backward_tokens`,
+            `tokens` are windows of a running text, for the forward direction alone: the char ids of
+            the tokens to read, and as `targets` the word ids of the tokens to predict.
         backward_tokens: Windows for the backward direction. Each sentence is reversed.
 
         # Returns
@@ -201,7 +202,10 @@ class _Perplexity(Metric):
             sums += torch.tensor([loss.detach().sum().item(), len(loss)])
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
-        """Returns perplexities over this process's words, or with `reset` over all processes'."""
+        """
+        Returns perplexities over the words of this process, or with `reset` over the words of all
+        processes.
+        """
         sums = self._sums
         if reset:
             self.reset()
@@ -219,7 +223,7 @@ class _Perplexity(Metric):
 
 
 def _with_vocabulary(bilm: Any, vocab: Vocabulary) -> Any:
-    """Adds the number of words to the options of a new biLM that reads words."""
+    """Adds the number of words to the options of a new biLM of words."""
     options = bilm.get("options") if isinstance(bilm, Mapping) else None
     if not isinstance(options, Mapping) or options.keys() & {"char_cnn", "n_tokens_vocab"}:
         return bilm
@@ -227,7 +231,7 @@ def _with_vocabulary(bilm: Any, vocab: Vocabulary) -> Any:
 
 
 def _words(vocab: Vocabulary) -> list[str]:
-    """Returns the vocabulary of a biLM that reads words, in the order of the softmax's classes."""
+    """Returns the vocabulary of a biLM of words, in the order of the classes of the softmax."""
     _, unknown, *words = vocab.get_index_to_token_vocabulary("tokens").values()
     assert unknown == vocab._oov_token
     # AllenNLP reads the word `@@NEWLINE@@` of a vocabulary's file as a line end.

@@ -17,8 +17,8 @@ class Prediction(NamedTuple):
 
     output: Shape (tokens, projection_dim): the top layer of the direction, packed (see `Packing`).
     targets (`torch.LongTensor`): Shape (tokens,): for each output, the index of its target in the
-        batch's word ids, flattened from shape (batch, length). For windows, these are the ids of
-        the words to predict.
+        word ids of the batch, flattened from shape (batch, length). The word ids of windows are
+        their `targets`.
     """
 
     output: torch.Tensor
@@ -33,17 +33,18 @@ def predict(
     start: LstmState | None = None,
 ) -> tuple[list[Prediction], LstmState]:
     """
-    Reads a batch with both directions of a biLM, which predict the tokens.
+    Reads a batch with both directions of a biLM. Each output predicts a token.
 
     # Parameters
 
-    char_ids (`torch.LongTensor`): Shape (batch, length, 50), or with other numbers of characters
-        (see `BiLm.fitted`). Sentences with both boundaries, for both directions; with
+    char_ids (`torch.LongTensor`): Shape (batch, length, 50); the last size may differ (see
+        `BiLm.fitted`). Sentences with both boundaries, for both directions. With
         `backward_char_ids`, windows of a running text, for the forward direction alone.
     backward_char_ids (`torch.LongTensor`): Windows for the backward direction, of a text in which
         each sentence is reversed. Each row has as many tokens as in `char_ids`.
     train: Whether gradients reach the biLM.
-    start: The state that each row starts from. By default the biLM's own state is used and updated.
+    start: The state that each row starts from. By default, the biLM's own state is used, and is
+        updated if the biLM carries it.
 
     # Returns
 

@@ -16,18 +16,19 @@ _LOGITS_AT_A_TIME = 1 << 21
 
 class SampledSoftmax(torch.nn.Module):
     """
-    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). In training, it
-    is over the target and a sample of words, which process 0 draws for all processes, log-uniformly
-    and without replacement. The logarithm of each word's expected count in the sample is subtracted
-    from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al. 2015).
+    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). In training, the
+    softmax is only over the target and a sample of words. Process 0 draws the sample for all
+    processes, log-uniformly and without replacement. The logarithm of each word's expected count in
+    the sample is subtracted from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al.
+    2015).
 
     # Parameters
 
-    num_words: Size of the vocabulary, in which the most frequent words must come first. It includes
-        padding, id 0, which is not a class.
+    num_words: Size of the vocabulary, in which the most frequent words must come first. Padding, id
+        0, is included, but is not a class.
     dim: Width of the inputs.
-    num_samples: Number of words drawn for each batch. With `None`, or if the vocabulary has no more
-        words than this, training uses the full softmax.
+    num_samples: Number of words drawn for each batch. With `None`, or for a vocabulary of at most
+        `num_samples` words, training uses the full softmax.
     """
 
     def __init__(self, num_words: int, dim: int, num_samples: int | None = None) -> None:
@@ -94,7 +95,10 @@ class SampledSoftmax(torch.nn.Module):
         return sample[:-1], int(sample[-1])
 
     def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
-        """Returns `num_samples` distinct classes and the number of draws that this took."""
+        """
+        Draws classes until `num_samples` are distinct. Returns these classes, and the number of
+        draws.
+        """
         draws = torch.empty(0, dtype=torch.long)
         while True:
             uniform = torch.rand(4 * num_samples, dtype=torch.float64)
@@ -115,7 +119,10 @@ class SampledSoftmax(torch.nn.Module):
 
 
 def _sum_rows(parameter: torch.Tensor) -> None:
-    """Merges gradient rows of the same index. Otherwise norm and optimizer would each do so."""
+    """
+    Adds up the rows of a sparse gradient that have the same index. Otherwise, the norm of the
+    gradient and the optimizer would each do this.
+    """
     if parameter.grad is not None and parameter.grad.is_sparse:
         parameter.grad = parameter.grad.coalesce()
 
@@ -123,10 +130,10 @@ def _sum_rows(parameter: torch.Tensor) -> None:
 class SampledLoss(torch.autograd.Function):
     """
     Computes the negative log-likelihood of each target, shape (tokens,), by a softmax over the
-    target and the sampled classes. Values for the gradient overwrite the logits, so only one tensor
-    has the shape (tokens, samples). It has the dtype of the product. `target` is the logit of each
-    target in float32. `drawn` is the index of each target among the samples, or -1. A target among
-    the samples counts once.
+    target and the sampled classes. `target` has the logit of each target in float32. `sample` has
+    the index of each target among the sampled classes, or -1. A target among the samples counts
+    once. Values for the gradient overwrite the logits, so only one tensor has the shape (tokens,
+    samples). It has the dtype of the matrix product.
     """
 
     @staticmethod

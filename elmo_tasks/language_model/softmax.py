@@ -21,10 +21,10 @@ _LARGEST = 127
 
 class LeftOut(NamedTuple):
     """
-    Stands for the classes that a smaller softmax leaves out. If the rows of their weight are
-    normally distributed, the log-sum-exp of their logits for an input h is
-    `bias + mean @ h + h @ covariance @ h / 2`: the logarithm of the moment-generating function of a
-    multivariate normal distribution.
+    Approximates the classes that a smaller softmax leaves out. If the rows of their weight were
+    normally distributed, the log-sum-exp of their logits for an input h would be `bias + mean @ h +
+    h @ covariance @ h / 2`: the logarithm of the moment-generating function of a multivariate
+    normal distribution.
 
     # Parameters
 
@@ -52,7 +52,7 @@ class LeftOut(NamedTuple):
 class Softmax:
     """
     The softmax of a language model (Peters et al. 2018, section 3.1), for scoring. Both directions
-    share it. Products are in float32, whatever the dtype of the weight.
+    share it. Matrix products are in float32 for any dtype of the weight.
 
     # Parameters
 
@@ -60,7 +60,7 @@ class Softmax:
     weight: Shape (words, dim), in float32, or in int8 with a `scale`.
     bias: Shape (words,).
     scale: Shape (words,): the factor of each row of the weight.
-    left_out: Approximates the logits of words beyond `words`, which count as unknown.
+    left_out: Approximates the logits of the words that are left out. These words count as unknown.
     """
 
     def __init__(
@@ -129,9 +129,9 @@ class Softmax:
 
 def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> None:
     """
-    Writes a softmax in 8 bits to a folder: its tensors to `softmax.safetensors`, and its words, one
-    on each line, to `softmax_words.txt`. `bilm` must have been read from the files in this folder;
-    `read_softmax` refuses any other biLM.
+    Writes a softmax in 8 bits to a folder: its tensors to `softmax.safetensors`, and its words to
+    `softmax_words.txt`, one on each line. `bilm` must have been read from the files in this folder,
+    because `read_softmax` refuses any other biLM.
     """
     tensors = {"weight": softmax.weight, "scale": softmax.scale, "bias": softmax.bias}
     if softmax.left_out is not None:

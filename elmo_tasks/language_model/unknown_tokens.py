@@ -18,10 +18,10 @@ _ENOUGH_TOKENS = 20_000
 
 class UnknownTokens(Metric):
     """
-    Computes the share of a text's tokens that are not in the vocabulary, the boundaries left out.
-    All unknown tokens are one class of the softmax, which a model learns easily: a text of unknown
-    words alone has a perplexity near 1. If the share is above a fifth, a warning says once what to
-    do.
+    Computes the share of a text's tokens that are not in the vocabulary. Boundaries do not count.
+    All unknown tokens are one class of the softmax, which a model learns easily: a text of only
+    unknown words has a perplexity near 1. If the share is above a fifth, a warning says once what
+    to do.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
@@ -40,7 +40,10 @@ class UnknownTokens(Metric):
             self._counts += torch.stack([is_unknown.sum(), is_token.sum()]).cpu()
 
     def get_metric(self, reset: bool = False) -> float:
-        """Returns the share among this process's tokens, or with `reset` among all processes'."""
+        """
+        Returns the share among the tokens of this process, or with `reset` among those of all
+        processes.
+        """
         counts = self._counts
         if reset:
             self.reset()

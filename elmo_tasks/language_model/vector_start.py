@@ -35,7 +35,7 @@ class FileVectors(NamedTuple):
     """
     # Parameters
 
-    words: The most frequent first.
+    words: The words of the file, the most frequent first.
     vectors: Shape (words, dim).
     """
 
@@ -81,10 +81,10 @@ class VectorFit(NamedTuple):
     @classmethod
     def of(cls, words: FileVectors, vocab: Vocabulary, max_characters: int) -> "VectorFit":
         """
-        Takes the words of a file, and the words of a vocabulary that are in the file as they are or
-        in lower case. A word is cut to `max_characters`, word boundaries included. Words with the
-        same vector share the probability that this vector is drawn. Their shares are in proportion
-        to their frequencies, which are about 1 / the rank in the vocabulary.
+        Takes the words of a file, and each word of a vocabulary that is in the file itself or in
+        lower case. A word is cut to `max_characters`, word boundaries included. Words with the same
+        vector share the probability that this vector is drawn, in proportion to their frequencies.
+        The frequency of a word is about 1 / its rank in the vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
         forms: dict[str, int] = {}
@@ -121,7 +121,7 @@ class VectorFit(NamedTuple):
 
 
 def fit_characters(cnn: CharCnn, fit: VectorFit, num_batches: int) -> None:
-    """Trains the character CNN so that its output's first dimensions approach the vectors."""
+    """Trains the character CNN until the first dimensions of its output approximate the vectors."""
     optimizer = torch.optim.Adam(cnn.parameters(), lr=_LEARNING_RATE, betas=(0.9, 0.99))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
@@ -144,15 +144,15 @@ def fit_characters(cnn: CharCnn, fit: VectorFit, num_batches: int) -> None:
 @TrainerCallback.register("elmo_vector_start")
 class VectorStart(TrainerCallback):
     """
-    Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
-    the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
-    the vectors become the rows of these words in the softmax. While the language model trains, the
-    CNN goes on learning the vectors, which it would forget otherwise. If the biLM reads words, only
-    the softmax starts from the vectors.
+    Starts a pre-training from word vectors, such as GloVe's. First, the character CNN learns to
+    compute the vectors of the file's words from their characters, as in MIMICK (Pinter et al.
+    2017). Then the vectors become the rows of these words in the softmax. While the language model
+    trains, the CNN goes on learning the vectors; otherwise it would forget them. In a biLM of
+    words, only the softmax starts from the vectors.
 
-    The vectors are standardized. If they are wider than the biLM's projection, their principal
-    components are used; if narrower, the other dimensions of the biLM stay as they are. A recovered
-    training run skips the start. Archives do not need the file.
+    The vectors are standardized. Vectors that are wider than the biLM's projection are replaced by
+    their principal components. Vectors that are narrower determine only the first dimensions. A
+    recovered training run skips the start. Archives do not need the file.
 
     Registered as a `TrainerCallback` with name "elmo_vector_start".
 
@@ -160,8 +160,8 @@ class VectorStart(TrainerCallback):
 
     pretrained_file: A file with a word and its numbers on each line, the most frequent words first,
         like GloVe's (see `read_vectors`). Its first 200,000 words are read.
-    num_batches: Number of batches of 512 words that the character CNN learns from
-        at the start. With 0, for a biLM that is trained already, CNN and softmax begin as they are.
+    num_batches: Number of batches of 512 words that the character CNN learns from at the start. Use
+        0 for a biLM that is trained already: CNN and softmax then start as they are.
     weight: The weight of the vectors' mean squared error in the loss of each later
         batch; an output of zeros has an error of 1. With 0, the CNN learns only at the start.
     num_words: The number of words that are drawn for each later batch.
@@ -211,8 +211,8 @@ class VectorStart(TrainerCallback):
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
     """
-    Sets the row of each word of the softmax that has a vector, for the word itself or its lower
-    case. Returns the number of these words.
+    Sets the rows of the softmax whose word has a vector, itself or in lower case. Returns the
+    number of these words.
     """
     rows = {word: row for row, word in enumerate(words.words)}
     pairs = [

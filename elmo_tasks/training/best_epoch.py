@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 class LossBreaksTies(MetricTracker):
     """
-    Extends AllenNLP's tracker of the best epoch: of epochs with equal scores, the epoch with the
+    Extends AllenNLP's tracker of the best epoch. Of epochs with equal scores, the epoch with the
     lowest validation loss is the best. Patience counts the epochs without a better score, as in
     AllenNLP.
     """
@@ -34,8 +34,8 @@ class LossBreaksTies(MetricTracker):
 class OneClassWarning(TrainerCallback):
     """
     Warns at the end of a training run if the model of the best epoch predicts the same class for
-    all validation data. It looks at the `logits` of shape (batch, classes) of a model that
-    classifies. Every `ElmoTrainer` has this callback.
+    all validation data. The model must have `logits` of shape (batch, classes). Every `ElmoTrainer`
+    has this callback.
     """
 
     def __init__(self, serialization_dir: str) -> None:

@@ -15,14 +15,15 @@ from elmo_tasks.common.tensors import read_torch_file
 @Checkpointer.register("elmo")
 class ElmoCheckpointer(Checkpointer):
     """
-    AllenNLP's checkpointer, safe for training runs that are killed at any moment. Each of the two
-    files of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored,
-    and removed when the training is recovered. Of several processes, process 0 saves, and sends its
-    checkpoint to the others when the training is recovered.
+    Extends AllenNLP's checkpointer for training runs that may be killed at any moment. Each of the
+    two files of a checkpoint appears whole or not at all. A checkpoint with only one file is
+    ignored, and is removed when the training run is recovered. Of several processes, only process 0
+    saves. When the training run is recovered, process 0 sends its checkpoint to the other
+    processes.
 
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
-    `Checkpointer`. Each process has its own clock, so with several processes, a checkpoint is saved
-    every 1,000 batches in place of every `save_every_num_seconds`.
+    `Checkpointer`. With several processes, a checkpoint is saved every 1,000 batches, not every
+    `save_every_num_seconds`, because each process has its own clock.
     """
 
     def __init__(self, *args: Any, save_every_num_seconds: float = None, **kwargs: Any) -> None:
@@ -63,7 +64,10 @@ class ElmoCheckpointer(Checkpointer):
         return None if latest is None else TrainerCheckpoint(*map(read_torch_file, latest))
 
     def _load_from_first(self) -> TrainerCheckpoint | None:
-        """Returns the latest checkpoint of process 0, whose folder other nodes may lack."""
+        """
+        Returns the latest checkpoint of process 0 in every process. Other nodes may not have the
+        folder of process 0.
+        """
         latest = self.find_latest_checkpoint() if self._is_primary else None
         states = [broadcast_file(path) for path in latest or (None, None)]
         if None in states:

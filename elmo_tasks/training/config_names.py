@@ -1,7 +1,7 @@
 """
-Finds the configs and libraries of this package by their names in the commands of `elmo-tasks`, from
-any folder: `elmo-tasks train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.libsonnet'` in a
-config. The script `allennlp` does not know these names.
+Finds the configs and libraries of this package by their names, in the commands of `elmo-tasks`: as
+in `elmo-tasks train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.libsonnet'` in a config. The
+script `allennlp` does not know these names.
 """
 
 import inspect
@@ -39,8 +39,8 @@ _import = import_jsonnet
 @contextmanager
 def configs_by_name() -> Iterator[None]:
     """
-    Lets AllenNLP find our names in configs while the block runs. If a config cannot be evaluated,
-    raises `ConfigurationError` with the first line of jsonnet's message.
+    Lets AllenNLP find the names of this package in configs while the block runs. If a config cannot
+    be evaluated, raises `ConfigurationError` with the first line of jsonnet's message.
     """
     cached_path = params.cached_path
     with replaced(
@@ -53,7 +53,7 @@ def configs_by_name() -> Iterator[None]:
 
 
 def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -> dict[str, Any]:
-    """Returns a config as AllenNLP reads it. The config may use our names."""
+    """Returns a config as AllenNLP reads it. The config may use the names of this package."""
     with configs_by_name():
         return params.Params.from_file(path, overrides).as_dict(quiet=True)
 
@@ -81,8 +81,8 @@ def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
     """
     Raises `ConfigurationError` if a config has a field that AllenNLP's `train` does not take: a
     misspelt field, or a choice such as `elmo_at` in the overrides. A choice is a hidden field of
-    the jsonnet at `path`. AllenNLP applies the overrides only after jsonnet, which is too late for
-    a choice.
+    the jsonnet at `path`, from which jsonnet computes other fields. AllenNLP applies overrides
+    after that, which is too late.
     """
     field_names = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
     # A `type` names another `TrainModel`, such as the user's own, which may take any fields.

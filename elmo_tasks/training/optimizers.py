@@ -1,4 +1,4 @@
-"""The optimizers, and the average of the weights that they train."""
+"""Faster optimizers, and a moving average of the weights."""
 
 import math
 from collections import defaultdict
@@ -15,8 +15,8 @@ from elmo_tasks.common.errors import ConfigurationError, check_choice
 @Optimizer.register("elmo_adam")
 class FusedAdam(AdamOptimizer):
     """
-    AllenNLP's `adam` with PyTorch's fused implementation, which updates all weights in one pass. On
-    a CPU it is three to four times as fast. The weights are equal up to rounding.
+    Does what AllenNLP's `adam` does, with PyTorch's fused implementation, which updates all weights
+    in one pass. On a CPU it is three to four times as fast. The weights are equal up to rounding.
 
     Registered as an `Optimizer` with name "elmo_adam". It has the parameters of `adam`.
     """
@@ -30,10 +30,10 @@ class FusedAdam(AdamOptimizer):
 @Optimizer.register("elmo_dense_sparse_adam")
 class FusedDenseSparseAdam(DenseSparseAdam):
     """
-    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. If the
-    gradient of a weight is sparse, it updates only the rows that the gradient has. On a CPU, a step
-    takes less than half the time. The weights are equal up to rounding. Each of the two optimizers
-    can go on from a checkpoint of the other.
+    Does what AllenNLP's `dense_sparse_adam` does, with PyTorch's fused implementation for dense
+    gradients. A sparse gradient updates only the rows that it has. On a CPU, a step takes less than
+    half the time. The weights are equal up to rounding. Each of the two optimizers can go on from a
+    checkpoint of the other.
 
     Registered as an `Optimizer` with name "elmo_dense_sparse_adam". It has the parameters of
     `dense_sparse_adam`.
@@ -113,8 +113,8 @@ class FixedMovingAverage(MovingAverage):
     # Parameters
 
     decay: A number from 0 to below 1.
-    validate_on: The weights that are validated and decide which epoch is
-        best: `average`, or `raw` for the trained weights themselves, with a trainer of type `elmo`.
+    validate_on: The weights whose validation decides which epoch is best: `average`, or `raw` for
+        the trained weights themselves. `raw` needs a trainer of type `elmo`.
     """
 
     def __init__(

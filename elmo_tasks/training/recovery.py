@@ -18,12 +18,12 @@ from elmo_tasks.bilm.state import CarryState, LstmState
 
 class Recovery(TrainerCallback):
     """
-    Keeps in each checkpoint what AllenNLP's checkpoints lack: the random state, the losses and
+    Adds to each checkpoint what AllenNLP's checkpoints lack: the random state, the losses and
     metrics of the unfinished epoch, the metrics of the last epoch, the state that a biLM carries
     from batch to batch, and the scale of gradients in mixed precision. So a recovered training run
-    ends with the same weights and metrics, to the bit, as an uninterrupted training run. If the
-    number of processes has changed, dropout differs, and the metrics of the unfinished epoch count
-    only its remaining batches.
+    ends with the same weights and metrics, to the bit, as an uninterrupted training run. With
+    another number of processes, dropout differs, and the metrics of the unfinished epoch count only
+    its remaining batches.
 
     Only `ElmoTrainer` uses this callback, after all others.
     """
@@ -58,8 +58,9 @@ class Recovery(TrainerCallback):
     @contextmanager
     def epoch(self, epoch: int) -> Iterator[bool]:
         """
-        Prepares an epoch, and yields whether a recovered training run goes on in it. If so, the
-        state of the checkpoint is restored after the trainer has skipped the finished batches.
+        Prepares an epoch, and yields whether a recovered training run continues this epoch. If it
+        does, the state in the checkpoint is restored after the trainer has skipped the finished
+        batches.
         """
         trainer = self._trainer
         loader = trainer.data_loader
@@ -93,8 +94,8 @@ class Recovery(TrainerCallback):
 
     def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
         """
-        Completes the training metrics of a resumed epoch. AllenNLP leaves out the losses of batches
-        before the interruption, and all metrics if no batch was left.
+        Completes the training metrics of a continued epoch. AllenNLP leaves out the losses of
+        batches before the interruption, and leaves out all metrics if no batch was left.
         """
         model, num_batches = self._trainer.model, self._trainer._batches_in_epoch_completed
         has_penalty = model.get_regularization_penalty() is not None
@@ -147,7 +148,9 @@ class Recovery(TrainerCallback):
 
 
 class ResumedLoader:
-    """Yields the batches of a data loader, and calls `restore` after the first `num_done`."""
+    """
+    Yields the batches of a data loader, and calls `restore` after the first `num_done` batches.
+    """
 
     def __init__(self, loader: Any, num_done: int, restore: Any) -> None:
         self._loader, self._num_done, self._restore = loader, num_done, restore
@@ -163,7 +166,10 @@ class ResumedLoader:
 
 
 def get_random_state() -> dict[str, Any]:
-    """Returns the state of all random generators, in types that `weights_only` loading allows."""
+    """
+    Returns the state of all random generators, in types that `torch.load` reads with
+    `weights_only`.
+    """
     kind, keys, *fields = numpy.random.get_state(legacy=True)
     state = {
         "python": random.getstate(),
@@ -188,9 +194,9 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
-    Returns, for each metric of a model, the attributes in which it has counted so far: numbers,
-    strings or tensors, or containers of these. In a recovered training run, a metric loses what it
-    has counted in attributes of other types.
+    Returns, for each metric of a model, its attributes that are numbers, strings, tensors or
+    containers of these. They hold the counts so far. Counts in attributes of other types are lost
+    in a recovered training run.
     """
     return {
         name: {key: _copy(value) for key, value in vars(metric).items() if _is_plain(value)}

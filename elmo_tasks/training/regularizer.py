@@ -8,8 +8,8 @@ logger = logging.getLogger(__name__)
 
 def warn_of_unused_regexes(model: Model) -> None:
     """
-    Warns about each regex of a model's regularizer that gets no trained parameter, because it
-    matches no such parameter or an earlier regex has taken them. AllenNLP does not warn about this.
+    Warns about each regex of a model's regularizer that applies to no trained parameter: it matches
+    none, or an earlier regex matches them first. AllenNLP does not warn about this.
     """
     applicator = getattr(model, "_regularizer", None)
     regexes = [regex for regex, _ in getattr(applicator, "_regularizers", [])]

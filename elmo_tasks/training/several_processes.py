@@ -26,15 +26,15 @@ from elmo_tasks.common.progress import working
 
 def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
     """
-    Prepares a training run whose config has the key `distributed`. If the training is recovered,
-    its processes read the vocabulary from the folder. The vocabulary may be incomplete before the
-    first checkpoint, so until then it is made anew.
+    Prepares a training run whose config has the key `distributed`. The processes of a recovered
+    training run read the vocabulary from its folder. Before the first checkpoint, the vocabulary
+    may be incomplete, so it is made anew.
 
     # Raises
 
-    `ConfigurationError`: The config has `evaluate_on_test`, with which AllenNLP would evaluate on
-        only a share of the test data; or several nodes, but no `primary_port`, so that each node
-        would choose one and wait for the others in vain.
+    `ConfigurationError`: The config has `evaluate_on_test`; AllenNLP would then evaluate on only a
+        share of the test data. Or it has several nodes, but no `primary_port`; each node would then
+        choose another port and wait in vain.
     """
     nodes = params.params.get("distributed")
     if nodes is None:
@@ -54,9 +54,10 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
 
 class SharedDataLoader(MultiProcessDataLoader):
     """
-    AllenNLP's `multiprocess` data loader. In distributed training, AllenNLP ends an epoch as soon
-    as one process has no more batches, and drops the other processes' batches. After `share`, a
-    process with fewer batches halves its largest ones instead, if all instances are in memory.
+    AllenNLP's `multiprocess` data loader, with an equal number of batches in all processes. In
+    distributed training, AllenNLP ends an epoch as soon as one process has no more batches, and
+    drops the remaining batches of the other processes. So `share` lets a process with fewer batches
+    halve its largest batches, if all instances are in memory.
     """
 
     collate_fn: Any
@@ -92,7 +93,10 @@ class SharedDataLoader(MultiProcessDataLoader):
 
 
 def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[list[Instance]]:
-    """Halves the largest batches, in place, until there are `num_batches`, and returns them."""
+    """
+    Halves the largest batches, in place, until there are `num_batches` batches, and returns the
+    batches.
+    """
     while len(batches) < num_batches:
         index = max(range(len(batches)), key=lambda index: len(batches[index]), default=None)
         if index is None or len(batches[index]) == 1:
@@ -109,10 +113,11 @@ def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[l
 @DdpAccelerator.register("elmo")
 class ElmoDdpAccelerator(DdpAccelerator):
     """
-    Lets several processes train one model, each on its share of a batch. Unlike PyTorch's
-    `DistributedDataParallel`, it sends only the used rows of a sparse gradient, such as the sampled
-    softmax's; a batch may leave weights unused; and gradients are sent once for each step. The
-    trainer `elmo` uses it unless the config names another accelerator in `distributed`.
+    Lets several processes train one model, each on its share of a batch. It differs from PyTorch's
+    `DistributedDataParallel` in three points. Of a sparse gradient, such as the sampled softmax's,
+    it sends only the rows that are used. A batch may leave weights unused. And gradients are sent
+    once for each step. The trainer `elmo` uses this accelerator unless the config names another in
+    `distributed`.
 
     Registered as a `DdpAccelerator` with name "elmo". It has the parameters of `DdpAccelerator`.
     """
@@ -133,8 +138,8 @@ class SharedModel(DdpWrappedModel):
 
     def average_gradients(self) -> None:
         """
-        Replaces each gradient by its mean over all processes. In a process without this gradient,
-        the gradient counts as zero. A gradient that no process has stays `None`.
+        Replaces each gradient by its mean over all processes. If a process does not have a
+        gradient, it counts as zero. A gradient that no process has stays `None`.
         """
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         # 0 stands for no gradient, 1 for a dense and 2 for a sparse one.
@@ -158,10 +163,10 @@ class SharedModel(DdpWrappedModel):
 def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> None:
     """
     Scales the loss in `outputs`, in place, so that its mean over the processes equals the loss of
-    all their batches together. The penalty `reg_loss` is not scaled. If the model has
-    `loss_is_sum`, its loss is a sum over instances. Otherwise its loss is a mean: over tokens if
-    the outputs have `num_tokens`, else over instances. `num_tokens` becomes the number of tokens in
-    all processes.
+    all their batches together. The penalty `reg_loss` is not scaled. The loss of a model with
+    `loss_is_sum` is a sum over instances. Any other loss is a mean: over tokens if the outputs have
+    `num_tokens`, otherwise over instances. `num_tokens` becomes the number of tokens in all
+    processes.
     """
     if getattr(model, "loss_is_sum", False):
         scale = float(rank().num_processes)

@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 class EpochReport(TrainerCallback):
     """
     Logs a line after each epoch: its loss, the metric that chooses the best epoch, its seconds, and
-    the time until the last epoch ends. On a terminal that is too narrow for the line, as much is
-    shown as fits. Every `ElmoTrainer` has this callback.
+    the time until the last epoch ends. A narrow terminal shows as many of these as fit. Every
+    `ElmoTrainer` has this callback.
     """
 
     def on_start(self, *args: Any, **kwargs: Any) -> None:
@@ -72,7 +72,7 @@ class EpochReport(TrainerCallback):
 
 
 def _fitting(line: str, parts: list[str]) -> str:
-    """Returns a line with as many of the parts, in their order, as the terminal has room for."""
+    """Returns a line with the first parts, as many as fit on the terminal."""
     width, line_parts = terminal_width(), list[str]()
     for part in parts:
         if width is None or len(line) + len("; ".join([*line_parts, part])) <= width:
@@ -83,17 +83,16 @@ def _fitting(line: str, parts: list[str]) -> str:
 @Trainer.register("elmo", constructor="from_partial_objects")
 class ElmoTrainer(GradientDescentTrainer):
     """
-    Extends AllenNLP's trainer for models with a frozen biLM. The biLM's weights never change and
-    may be 375 MB, so checkpoints contain only a fingerprint of them. The weights are put back
-    before the best model is archived. A training run that was killed and recovered on the same
-    machine ends with the same weights and metrics as an uninterrupted training run, to the bit (see
-    `Recovery`).
+    Extends AllenNLP's trainer for models with a frozen biLM. The weights of the biLM never change
+    and may take 375 MB, so checkpoints contain only their hash. The weights are put back before the
+    best model is archived. A training run that was killed and recovered on the same machine ends
+    with the same weights and metrics as an uninterrupted training run, to the bit (see `Recovery`).
 
     Several processes (`distributed`) make the same steps as one process with all their batches.
     Only process 0 writes checkpoints, metrics and files.
 
-    AllenNLP's trainer has no hooks for some of this, so seven of its private methods are extended.
-    The loops over epochs and batches are AllenNLP's.
+    AllenNLP's trainer has no hooks for some of these changes, so seven of its private methods are
+    extended. The loops over epochs and batches are AllenNLP's.
 
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
@@ -202,7 +201,7 @@ class ElmoTrainer(GradientDescentTrainer):
         return num_epochs > 0 and not self._start_after_batches_in_epoch_completed
 
     def _try_train(self) -> tuple[dict[str, Any], int]:
-        """Trains no further if patience has run out, and returns the last metrics in any case."""
+        """Trains no further if patience has run out. Returns the last metrics even then."""
         if self._ended_an_epoch() and self._metric_tracker.should_stop_early():
             # AllenNLP would train one more epoch.
             self._num_epochs = min(self._num_epochs, self._start_after_epochs_completed)
@@ -217,7 +216,7 @@ class ElmoTrainer(GradientDescentTrainer):
         return self._recovery.epoch_metrics(metrics) if resumes else metrics
 
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
-        """Validates the weights that `validate_on` names, and draws no random numbers."""
+        """Validates the weights that `validate_on` names. Leaves the random state as it was."""
         average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None

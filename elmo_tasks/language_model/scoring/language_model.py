@@ -18,7 +18,7 @@ Words = list[tuple[str, float]]
 
 class LanguageModel:
     """
-    Tells how likely words are, by a biLM and the softmax that was trained with it (Peters et al.
+    Computes how likely words are, by a biLM and the softmax that was trained with it (Peters et al.
     2018, section 3.1). The forward direction predicts a token from the tokens before it, the
     backward direction from the tokens after it.
 
@@ -26,10 +26,9 @@ class LanguageModel:
         model.score(["The boat left the bank ."])[0].forward
         model.fill("The boat left the bank .".split(), 2, k=5)["both"]
 
-    A sentence is a list of tokens, or a string that is cut at white space; a flat list of words is
-    as many sentences of one word (see `sentences_of`). Words that the softmax does not know share
-    one class. The biLM still reads each of these words by its characters. A frozen copy of the biLM
-    is used; the softmax must be on the same device.
+    A sentence is a list of tokens, or a string that is cut at white space (see `sentences_of`).
+    Words that the softmax lacks share one class. The biLM still reads each of these words by its
+    characters. A frozen copy of the biLM is used. The softmax must be on the same device.
     """
 
     def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
@@ -82,14 +81,14 @@ class LanguageModel:
 
         sentences: The sentences of one or more documents. A sentence without tokens ends a
             document.
-        context: How many earlier sentences of the document each direction reads
-            before the sentence to score.
+        context: The number of earlier sentences of the document that each direction reads before
+            the sentence to score.
         engine: Computes the scores, in this process or in several.
         """
         return self._scorer.iterate(sentences_of(sentences), context, engine)
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
-        """Returns the perplexity of sentences, each of which is read by itself."""
+        """Returns the perplexity of sentences. Each sentence is read by itself."""
         total = Perplexity()
         for score in self.iterate(texts):
             total.add(score)
@@ -107,8 +106,8 @@ class LanguageModel:
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
         """
-        Returns the `k` most probable words at an index of a sentence, from 0. The token at this
-        index does not matter.
+        Returns the `k` most probable words at an index of a sentence, from 0. The token at the
+        index does not count.
 
         # Returns
 

@@ -28,7 +28,7 @@ Cut = Callable[[str], list[str]]
 
 class ScoreSettings(NamedTuple):
     """
-    How a text is scored and written.
+    The settings of `elmo-tasks score`.
 
     # Parameters
 
@@ -46,7 +46,10 @@ class ScoreSettings(NamedTuple):
         return "\t".join(SUMS if self.sums else COLUMNS) + "\n"
 
     def lines(self, index: int, score: Score, line: int, row: int) -> str:
-        """Returns what is written of a sentence; `line` and `row` are its place in the file."""
+        """
+        Returns the lines to write for a sentence. `line` and `row` are the numbers of its line and
+        row in the file.
+        """
         rows = [_sums(index, score, line, row)] if self.sums else _tokens(index, score)
         return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 

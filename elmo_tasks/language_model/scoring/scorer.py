@@ -69,10 +69,10 @@ class Scorer:
         self, sentences: Sequence[list[str]], state: LstmState | None = None
     ) -> tuple[Reading, LstmState]:
         """
-        Reads a batch of sentences with the biLM. Each sentence starts from its row of `state`, by
-        default from the biLM's start state. Sentences without tokens are not read; at least one
-        sentence must have tokens. Returns the biLM's outputs, and the state in which each row
-        ended.
+        Reads a batch of sentences with the biLM. Each sentence starts from its row of `state`; by
+        default from the biLM's start state. Sentences without tokens are not read, and at least one
+        sentence must have tokens. Returns the biLM's outputs, and the state at the end of each
+        sentence.
         """
         rows = [[BEGIN_TOKEN, *words, END_TOKEN] if words else [] for words in sentences]
         with operator_threads(1):
@@ -84,7 +84,7 @@ class Scorer:
     def iterate(
         self, sentences: Iterable[list[str]], context: int, engine: ScoreEngine
     ) -> Iterator[Score]:
-        """Yields the scores of sentences; see `LanguageModel.iterate`."""
+        """Yields the scores of sentences (see `LanguageModel.iterate`)."""
 
         def groups() -> Iterator[Group]:
             before = deque[list[str]](maxlen=context)
@@ -119,7 +119,8 @@ class Scorer:
 
     def scores(self, reading: Reading) -> list[Score]:
         """
-        Returns the score of each sentence. One product computes the softmax for all sentences.
+        Returns the score of each sentence. One matrix product computes the softmax for all
+        sentences.
         """
         # Shape: (tokens in both directions, projection_dim)
         h = torch.cat(reading.outputs)

@@ -12,7 +12,7 @@ class Score(NamedTuple):
 
     # Parameters
 
-    known: Whether each token is a word of the softmax. All other tokens share one probability.
+    known: For each token, whether it is a word of the softmax. All other tokens share one class.
     forward, backward: Shapes (tokens,): the log probability of each token, given the tokens before
         it (`forward`) or after it (`backward`).
     end, begin: The log probability of the sentence's end in the forward direction, and of its
