@@ -84,8 +84,8 @@ def draw_ablation(report: dict[str, Any]) -> "Figure":
 def draw_neighbors(report: dict[str, Any]) -> "Figure":
     """
     Draws the occurrences of a word as points in the plane of their two principal components. The
-    colour of a point shows its cluster, whose most typical occurrence is in the legend, or its
-    cosine to the given occurrence.
+    colour of a point shows its cluster or its cosine to the given occurrence. The legend has the
+    most typical occurrence of each cluster.
     """
     figure = _figure(8, 6)
     axes = figure.subplots()

@@ -22,7 +22,7 @@ class CheckReport(NamedTuple):
 
     # Parameters
 
-    facts: Subjects, such as `LSTM layers`, and their descriptions.
+    facts: Properties of the biLM, such as `LSTM layers`, and their descriptions.
     """
 
     facts: dict[str, str]
@@ -88,8 +88,8 @@ def _describe_weights(weight_file: str | os.PathLike, options: BiLmOptions) -> s
 
 def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:
     """
-    Returns the problem of one direction of a layer, or `None`. `layer` has the shape (length,
-    projection_dim).
+    Returns a message if the vectors of one direction of a layer cannot be right, for example all
+    equal. Otherwise returns `None`. `layer` has the shape (length, projection_dim).
     """
     if not layer.isfinite().all():
         return "the sentence has values that are not finite numbers"

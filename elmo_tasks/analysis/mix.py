@@ -15,9 +15,9 @@ def read_mixes(name: str, archive: str) -> list[dict[str, Any]]:
 
     # Returns
 
-    For each mix, the `name` of the model as `model`; the `place`, which is `input` or `output`, or
-    the mix's name in the model if one place has two mixes; the `weights` s_j of equation (1), from
-    the layer of the tokens to the top, with sum 1; and `gamma`.
+    For each mix: `model`, the name of the model; `place`, which is `input` or `output`, or the name
+    of the mix's module if one place has two mixes; `weights`, the s_j of equation (1) from the
+    token layer to the top, with sum 1; and `gamma`.
 
     # Raises
 

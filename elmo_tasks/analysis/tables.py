@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Returns a Markdown table that is aligned: names to the left, numbers to the right."""
+    """Returns a Markdown table with names aligned to the left and numbers to the right."""
     widths = [max(map(len, column)) for column in zip(columns, *rows)]
     return "\n".join(
         f"| {' | '.join(_aligned(cell, width) for cell, width in zip(line, widths))} |"

@@ -2,12 +2,12 @@
 Lists the commands of `elmo-tasks`, makes their parsers, and turns their errors into messages.
 
 A command is a module of this folder with `add_arguments(parser)` and `run(args)`. It may have
-`GOES_ON`, which tells after Ctrl-C how to continue, and `inputs(args)`, which returns the names of
-the files that it reads, so that a missing file is reported before anything is imported. The
-docstring is the help: the first line is shown in the list of commands, and a paragraph with an
-indented line or a list is printed as it is. A command imports what it needs in `run`, so that its
-help is quick. All names are registered with AllenNLP before `run`, except for the commands in
-`_WITHOUT_ALLENNLP`.
+`GOES_ON`, a sentence shown after Ctrl-C that says how to continue. It may have `inputs(args)`,
+which returns the names of the files that the command reads; a missing file is then reported before
+anything is imported. The docstring of the module is the help of the command. Its first line is
+shown in the list of commands. A paragraph with an indented line or a list is printed as it is.
+`run` imports the packages that the command needs, so the help is quick. All names are registered
+with AllenNLP before `run`, except for the commands in `_WITHOUT_ALLENNLP`.
 """
 
 import argparse
@@ -90,9 +90,9 @@ def add_command(subparsers: Any, name: str, command: ModuleType) -> argparse.Arg
 
 def check_read(*paths: str | os.PathLike) -> None:
     """
-    Raises `FileNotFoundError` for a local file that does not exist, before a command imports
-    packages for seconds. Patterns, lists of files, files in archives, addresses and `-` are not
-    checked.
+    Raises `FileNotFoundError` for a local file that does not exist. It is called before a command
+    imports packages, which takes seconds. Patterns, lists of files, files in archives, addresses
+    and `-` are not checked.
     """
     for path in (os.fspath(path) for path in paths):
         if (
@@ -131,10 +131,10 @@ def _run(command: ModuleType, args: argparse.Namespace) -> None:
 @contextmanager
 def one_line_errors(prog: str, debug: bool = False, goes_on: str = "") -> Iterator[None]:
     """
-    Ends the process with one line and exit status 1 after an error that the user can correct, and
-    with exit status 130 after Ctrl-C or SIGTERM. Any other error is a bug, and keeps its traceback.
-    The line begins with `prog`, the command as typed. After Ctrl-C, the line ends with `goes_on`,
-    which says how to continue. With `debug`, the traceback comes before the line.
+    Ends the process with one line: with exit status 1 after an error that the user can correct, and
+    with 130 after Ctrl-C or SIGTERM. Any other error is a bug, and keeps its traceback. The line
+    begins with `prog`, the command as typed. After Ctrl-C, the line ends with `goes_on`, which says
+    how to continue. With `debug`, the traceback is printed before the line.
     """
     try:
         try:

@@ -97,9 +97,9 @@ def first_config(
     task: str, file: Path, values: Mapping[str, Any] = {}, data_lines: Sequence[str] = ()
 ) -> str:
     """
-    Returns the text of a config for a task, to be saved as `file`: comments with `data_lines`
-    (what is said of the data), and the fields that people change, with `values`. Fields without a
-    value have the defaults of the task's library, and are commented out.
+    Returns the text of a config for a task, to be saved as `file`. It has the lines `data_lines`,
+    which describe the data, as comments, and the fields that people change, with `values`. Fields
+    without a value have the defaults of the task's library, and are commented out.
     """
     library = "language_model" if task == "bilm" else task
     values = {"elmo_at": ["input", "output"], **values}
@@ -130,9 +130,9 @@ def _field(line: str, is_set: bool) -> str:
 
 def _fields(library: str) -> tuple[str, list[tuple[str, str, bool, Any]]]:
     """
-    Returns the path of a library, and the fields of new.libsonnet that the library has. A field is
-    its name, its comment, whether it is written only if it was found in data, and the library's
-    value.
+    Returns the path of a library, and the fields of new.libsonnet that the library has. For each
+    field, returns its name, its comment, whether it is written only if it was found in data, and
+    its value in the library.
     """
     import _jsonnet
 

@@ -98,7 +98,7 @@ def add_shared(parser: Any, *names: str, **changes: Any) -> None:
 
 
 def add_count(parser: Any, names: str, default: int | None, text: str, metavar: str = "N") -> None:
-    """Adds an option, by its names, for a number of at least 1. Its help ends with the default."""
+    """Adds an option for a number of at least 1. The help of the option ends with the default."""
     default_text = "" if default is None else f" (default: {default})"
     settings: dict[str, Any] = {
         "default": default,
@@ -154,9 +154,9 @@ def open_from_args(args: argparse.Namespace) -> "Opened":
 
 def check_written(args: argparse.Namespace, *inputs: str | os.PathLike) -> None:
     """
-    Refuses a file of `--output`, `--json` or `--chart` before anything is read, if it is an input,
-    or if it exists and `--force` is not given (see `check_outputs`). `inputs` are the command's
-    inputs besides the biLM that the options name.
+    Raises `ConfigurationError` if a file of `--output`, `--json` or `--chart` is an input, or if it
+    exists and `--force` is not given (see `check_outputs`). A command calls this before it reads
+    anything. `inputs` are the inputs of the command, without the biLM that the options name.
     """
     from elmo_tasks.common.outputs import check_outputs
 
@@ -175,7 +175,7 @@ def bilm_inputs(args: argparse.Namespace) -> list[str]:
 
 
 def packaged(name: str | os.PathLike) -> str:
-    """Returns the folder of a biLM or model of this package, or another name as it is."""
+    """Returns the folder of a biLM or model of this package. Returns any other name as it is."""
     if os.path.exists(name):
         return os.fspath(name)
     pretrained = {**pretrained_files("*/weights.hdf5"), **pretrained_files("models/*/config.json")}
@@ -242,7 +242,7 @@ def deliver(
 
 
 def splitter_of(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
-    """Returns the function by which `--split` cuts a text, if the option is given."""
+    """Returns the function that cuts a text for `--split`, or `None` without the option."""
     if not args.split:
         return None
     require_package("spacy")

@@ -131,8 +131,8 @@ def _score(
     is_split: bool,
 ) -> "Perplexity":
     """
-    Writes the scores to a file or the standard output, and shows the progress. `is_split` says that
-    the corpus cuts lines into sentences.
+    Writes the scores to a file or the standard output, and shows the progress. With `is_split`, the
+    corpus cuts lines into sentences.
     """
     from tqdm import tqdm
 

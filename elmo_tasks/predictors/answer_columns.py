@@ -1,4 +1,4 @@
-"""Writes the predicted tags of a file in columns behind the columns of that file."""
+"""Writes the predicted tags for a file in columns as a further column of the file."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,15 +20,15 @@ _NAME = "predicted"
 
 class AnswerColumns:
     """
-    Writes the lines of a file in columns as they were, each with a further column: the predicted
-    tag of its token. In a header, the column's name is `predicted`. A line with columns that is not
-    a token gets `_`, and a line -DOCSTART- gets `O`, as scripts that score such files expect.
+    Writes the lines of a file in columns with one more column: the predicted tag of the token. In a
+    header, the new column has the name `predicted`. A line with columns that is not a token gets
+    `_`. A line -DOCSTART- gets `O`, because scripts that score such files expect it.
 
     # Parameters
 
     path: The file that was read.
-    output: The name of the file to write. If it ends in `.tsv`, there are tabs between the columns,
-        otherwise the separator of the file.
+    output: The name of the file to write. If it ends in `.tsv`, tabs separate the columns;
+        otherwise the separator of the file that was read.
 
     Raises `ConfigurationError` if the file cannot have a further column.
     """
@@ -53,7 +53,7 @@ class AnswerColumns:
             )
 
     def lines(self, answers: Iterable[Answered]) -> Iterator[str]:
-        """Yields the lines; if reading or answering ends early, raises the error at the end."""
+        """Yields the lines. If an error ends reading or answering early, raises it at the end."""
         numbered = numbered_lines(self._path)
         failure: ValueError | None = None
         try:
@@ -75,7 +75,7 @@ class AnswerColumns:
             raise failure
 
     def _without(self, line: str) -> str:
-        """Returns a line that has no token of a sentence, with its value in the further column."""
+        """Returns a line without a token, with its value in the new column."""
         layout = self._layout
         if not line.strip():
             return line
@@ -104,7 +104,7 @@ _TAB = "\t"
 
 
 def _tags(result: Answered) -> Sequence[str]:
-    """Returns the tags of a sentence. If it has no answer, returns `_` for each token."""
+    """Returns the tags of a sentence, or `_` for each token if the sentence has no answer."""
     if isinstance(result.answer, dict):
         tags: list[str] = result.answer["tags"]
         return tags

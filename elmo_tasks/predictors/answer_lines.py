@@ -1,4 +1,4 @@
-"""The answers to the inputs of a file: as lines of text, as JSON, and as rows of a table."""
+"""Writes the answers to the inputs of a file as lines of text, as JSON, or as rows of a table."""
 
 from collections.abc import Iterator
 from itertools import tee
@@ -15,14 +15,14 @@ from elmo_tasks.predictors.text_predictor import TextPredictor, as_json, one_lin
 
 
 class Answered(NamedTuple):
-    """An input with its answer, or with an error, which is `NoText` for a row without a text."""
+    """An input with its answer or its error. The error of a row without a text is `NoText`."""
 
     input: Input
     answer: JsonDict | Exception
 
     @property
     def error(self) -> str | None:
-        """Why there is no answer, if the input has a text."""
+        """Why an input with a text has no answer, or `None`."""
         is_error = isinstance(self.answer, Exception) and not isinstance(self.answer, NoText)
         return reason(self.answer) if is_error else None  # type: ignore[arg-type]
 
@@ -61,8 +61,8 @@ def answered(inputs: Inputs, predictor: Predictor, batch_size: int = GROUP) -> I
 
 def text_of_answer(result: Answered, predictor: TextPredictor) -> str:
     """
-    Returns an answer as text, with the further fields of its input at the end of the first line. An
-    input with an error has a line that says why: `ERROR line 3: the reason`.
+    Returns an answer as text. Fields of the input that the predictor does not read are at the end
+    of the first line. The line of an input with an error says why: `ERROR line 3: the reason`.
     """
     text = "\n"
     if result.error is not None:
@@ -77,8 +77,8 @@ def text_of_answer(result: Answered, predictor: TextPredictor) -> str:
 
 def json_of_answer(result: Answered, predictor: Predictor) -> str:
     """
-    Returns an answer as a line of JSON, with the fields that its input has in the file. An input
-    with an error has a line that says why: `{"error": "the reason", "line": 3}`.
+    Returns an answer as a line of JSON, with the fields of its input in the file. The line of an
+    input with an error says why: `{"error": "the reason", "line": 3}`.
     """
     answer, row = result.answer, result.input.row
     if isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""Writes the answers to the rows of a table behind the columns of that table."""
+"""Writes a table with the answers to its rows in further columns."""
 
 import csv
 import gzip
@@ -37,11 +37,11 @@ def form_of(
     output: str | os.PathLike | None, kind: str, in_json: bool = False, source: str | None = None
 ) -> str:
     """
-    Returns the form of the answers to a file of a `kind`: `csv`, `tsv`, `parquet`, `xlsx`, `json`,
-    `text`, or for a file in columns `columns`. The suffix of `output` decides; if it names no form,
-    the kind decides. Printed answers are text or JSON. Raises `ConfigurationError` if a package is
-    missing, if `in_json` contradicts the suffix, or if tags cannot be written behind the columns of
-    the file `source`.
+    Returns the form in which to write the answers to a file: `csv`, `tsv`, `parquet`, `xlsx`,
+    `json`, `text`, or for a file in columns `columns`. The suffix of `output` decides. If it names
+    no form, the `kind` of the file decides. Printed answers are text or JSON. Raises
+    `ConfigurationError` if a package is missing, if `in_json` contradicts the suffix, or if the
+    file `source` cannot have a further column of tags.
     """
     suffix = "" if output is None else suffix_of(output)
     suffix_form = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
@@ -78,8 +78,8 @@ def form_of(
 
 def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) -> str:
     """
-    Returns the delimiter of a table of text: that of the file `source` of a `kind`, unless the
-    suffix of `output` means another delimiter.
+    Returns the delimiter of a table of text: the delimiter of the file `source`, unless the suffix
+    of `output` stands for another delimiter.
     """
     if form == "tsv" and suffix_of(output) == ".tsv" or kind not in ("csv", "tsv"):
         return "\t" if form == "tsv" else ","
@@ -89,7 +89,7 @@ def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) 
 
 
 def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
-    """Opens a file to write text to it, compressed as the suffix of its `name` says."""
+    """Opens a file to write text. The suffix of `name` says whether the text is compressed."""
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
     opener = openers.get(Path(name).suffix, open)
     file: IO[str] = opener(path, "wt", encoding="utf-8", newline="")
@@ -98,7 +98,7 @@ def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
 
 def write_text(texts: Iterable[str], path: str | os.PathLike) -> None:
     """
-    Writes texts one after another to a file that appears whole. Without texts, writes no file.
+    Writes texts one after the other to a file. The file appears whole, and only if there are texts.
     """
     texts = iter(texts)
     if (first := next(texts, None)) is None:
@@ -111,13 +111,13 @@ def write_text(texts: Iterable[str], path: str | os.PathLike) -> None:
 
 class AnswerTable:
     """
-    Collects rows and their answers on the disk, and writes them as a table: the columns of the
-    rows, then those of the answers, then `error` if a row has one. If a column of the rows has the
-    name NAME of a later column, it is renamed to `input_NAME`.
+    Collects rows and their answers on the disk, and writes them as a table. First come the columns
+    of the rows, then the columns of the answers, then `error` if a row has an error. If a column of
+    the rows has the same name as a later column, such as `label`, it is renamed to `input_label`.
 
     # Parameters
 
-    names: The columns of the answers; further columns are added behind.
+    names: The columns of the answers. If an answer has further columns, they are added at the end.
     delimiter: The delimiter of a table of text.
     """
 
@@ -194,7 +194,7 @@ def write_rows(output: str | os.PathLike, rows: Iterable[JsonDict], names: Itera
 
 
 class _Lines:
-    """A file for the rows of `csv.writer`, whose own line end is LF, so that CR is quoted, too."""
+    """A file for the rows of `csv.writer`. A line ends with LF, and a CR in a row is quoted."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file

@@ -21,7 +21,7 @@ _FEW = 8
 
 def has_columns_of_tags(path: str, kind: str, predictor: Predictor) -> bool:
     """
-    Returns whether a file for a tagger has words and tags in columns, and logs how it is read.
+    Returns whether a file for a tagger has words and tags in columns. Logs how the file is read.
     """
     reader = predictor._dataset_reader
     if path == "-" or kind not in ("text", "csv", "tsv") or not isinstance(reader, TagReader):
@@ -53,9 +53,9 @@ def column_inputs(path: str, kind: str, predictor: TextPredictor) -> Inputs:
 
 def columns_for(path: str, kind: str, reader: DatasetReader) -> Sequence[str] | None:
     """
-    Returns the names of the columns by which the words of a file are read. These are the columns
-    that the model's reader names. Returns `None` if the reader names no columns, or if the file has
-    other columns and itself tells where its words are.
+    Returns the names of a file's columns, as the model's reader has them, or `None`. The result is
+    `None` if the reader names no columns, or if the file has other columns and itself shows which
+    column has the words.
     """
     columns = getattr(reader, "columns", None)
     is_tagger = isinstance(reader, TagReader) and kind == "columns"

@@ -19,11 +19,11 @@ from elmo_tasks.readers.tokenizers import tokens_of
 @Predictor.register("elmo_coref")
 class CorefPredictor(TextPredictor):
     """
-    Finds the mentions in a document that refer to the same thing. An input is
-    `{"document": "..."}`, raw text that spaCy's rules cut, or `{"sentences": [["...", ...], ...]}`,
-    the tokens of each sentence. Both may have a `"genre"` of the training data and `"speakers"`:
-    the speaker of each sentence, or for each sentence a list with the speaker of each token. By
-    default all tokens have the same speaker.
+    Finds the mentions in a document that refer to the same thing. An input is `{"document":
+    "..."}`, raw text that is cut by spaCy's rules, or `{"sentences": [["...", ...], ...]}`, the
+    tokens of each sentence. It may have a `"genre"`, one of those in the training data. It may have
+    `"speakers"`: the speaker of each sentence, or for each sentence a list with the speaker of each
+    token. By default all tokens have the same speaker.
 
     An answer has `document` (the text), `sentences` (their tokens) and `clusters` of two mentions
     or more. A mention has a span (see `Text.span`), the index of its `sentence`, an `antecedent`

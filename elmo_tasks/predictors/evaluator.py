@@ -16,12 +16,13 @@ from elmo_tasks.predictors.text_predictor import predictor_of
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    Evaluates as AllenNLP's evaluator does. If the model's predictor has a `task`, a second pass
-    over the data writes the predictions: a line for each instance, in the order of the data file,
-    with the answer that `elmo-tasks predict` gives. Otherwise AllenNLP writes a line for each
-    batch. If the loss is NaN or infinite, an error is raised, and no metrics are written.
+    Evaluates as AllenNLP's evaluator does, but writes predictions in another form: a line for each
+    instance, in the order of the data file, with the answer of `elmo-tasks predict`. A second pass
+    over the data makes these answers. For a model whose predictor has no `task`, AllenNLP writes a
+    line for each batch. If the loss is NaN or infinite, an error is raised, and no metrics are
+    written.
 
-    Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
+    Registered as an `Evaluator` with name "elmo". It is the default of `elmo-tasks evaluate`. A
     config with `evaluation: { type: 'simple' }` chooses AllenNLP's own evaluator.
     """
 
@@ -59,7 +60,9 @@ class ElmoEvaluator(SimpleEvaluator):
 
 
 class _Counted:
-    """A data loader whose iterators have a length, so that AllenNLP's bar has a total."""
+    """
+    A data loader whose iterators have a length, from which AllenNLP's progress bar takes its total.
+    """
 
     def __init__(self, loader: DataLoader) -> None:
         self._loader = loader

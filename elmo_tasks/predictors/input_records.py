@@ -1,4 +1,4 @@
-"""What a predictor is asked, and where each of it comes from."""
+"""The inputs of a predictor, and the lines of a file from which they come."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -15,14 +15,14 @@ class NoText(Exception):
 
 class Input(NamedTuple):
     """
-    An input for a predictor, and the place in a file that it comes from.
+    An input for a predictor, and the line of the file from which it comes.
 
     # Parameters
 
     file, line: As for `Record`.
-    values: The input of the predictor, with the fields that it does not read.
+    values: The input, with fields that the predictor does not read.
     row: The fields or columns as they are in the file.
-    error: Why the input cannot be given to the predictor, if it cannot.
+    error: Why the input cannot be given to the predictor, or `None`.
     lines: For a sentence in columns, the line number of each token.
     """
 
@@ -36,8 +36,8 @@ class Input(NamedTuple):
 
 class Inputs(NamedTuple):
     """
-    The inputs of a file, and its kind: `json`, `text`, a kind of table (`csv`, `tsv`, `parquet`,
-    `xlsx`), or `columns` for sentences in columns that get a tag for each token.
+    The inputs of a file, and the kind of the file: `json`, `text`, a kind of table (`csv`, `tsv`,
+    `parquet`, `xlsx`), or `columns`, where the answer is a tag for each token.
     """
 
     name: str

@@ -6,7 +6,7 @@ from allennlp.data.tokenizers import Token
 
 
 class Text(NamedTuple):
-    """A text that a user asks about, and its tokens with their offsets."""
+    """The text of an input, and its tokens with their offsets."""
 
     text: str
     tokens: list[Token]
@@ -62,13 +62,13 @@ def given_words(inputs: Any) -> list[str] | None:
 
 
 def are_words(value: object) -> bool:
-    """Returns whether a value of JSON is a list of words, none of them blank."""
+    """Returns whether a value of JSON is a list of words that are not blank."""
     return isinstance(value, list) and all(isinstance(word, str) and word.strip() for word in value)
 
 
 def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
     """
-    Raises `ValueError` unless the input has all names, each with text that is not blank. The
+    Raises `ValueError` unless the input has a text that is not blank under each of the `names`. The
     message also names `alternative`, another form of input that the caller accepts.
     """
     if not isinstance(inputs, dict) or not all(

@@ -24,8 +24,8 @@ class LabelPredictor(TextPredictor):
     The base class of predictors of a label for one text or several. An answer has `label`, the most
     probable label, the `probabilities` of all labels by name, and the tokens of each text. If a
     text may have several labels, an answer has `labels`, all labels with a probability of 0.5 or
-    more. In text, an answer is each label with its probability, and the tokens of each text; in a
-    table, it is `label` and its `probability`, or `labels` and `probabilities`.
+    more. In text, an answer is the labels with their probabilities, and the tokens of each text. In
+    a table, it is `label` and `probability`, or `labels` and `probabilities`.
     """
 
     columns_of_answer = ("label", "probability")
@@ -83,10 +83,10 @@ class SstPredictor(LabelPredictor):
 @Predictor.register("elmo_snli")
 class SnliPredictor(LabelPredictor):
     """
-    Predicts whether a premise entails a hypothesis. An input is
-    `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
-    In a file they may be called `sentence1` and `sentence2`, as in the corpus. The tokens are
-    `premise_tokens` and `hypothesis_tokens`.
+    Predicts whether a premise entails a hypothesis. An input is `{"premise": "...", "hypothesis":
+    "..."}`, raw texts that the dataset reader's tokenizer cuts. In a file, the texts may be called
+    `sentence1` and `sentence2`, as in the corpus. An answer has the tokens as `premise_tokens` and
+    `hypothesis_tokens`.
 
     Registered as a `Predictor` with name "elmo_snli".
     """
@@ -122,9 +122,9 @@ class SnliPredictor(LabelPredictor):
 class ClassifyPredictor(LabelPredictor):
     """
     Classifies texts with a model of the user's own data. An input has raw text under the name of
-    each column that the model was trained on, such as `{"text": "..."}`, or for one text
-    `{"tokens": ["...", ...]}`. The tokens of one text are `tokens`, those of two texts
-    `NAME_tokens` with the names of their columns.
+    each column that the model was trained on, such as `{"text": "..."}`. A model of one text also
+    takes `{"tokens": ["...", ...]}`. An answer has the tokens of one text as `tokens`, and the
+    tokens of two texts as `NAME_tokens`, where NAME is the column.
 
     Registered as a `Predictor` with name "elmo_classify".
     """
@@ -191,7 +191,9 @@ class ClassifyPredictor(LabelPredictor):
 
 
 def _cut(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
-    """Cuts words into sentences as long as the given ones. Too few words become one sentence."""
+    """
+    Cuts words into sentences with the lengths of `sentences`. Too few words become one sentence.
+    """
     if len(words) < sum(map(len, sentences)):
         return [words]
     stream = iter(words)

@@ -24,7 +24,7 @@ class LanguageModelPredictor(TextPredictor):
       direction, and of its beginning in the backward direction;
     - `forward_perplexity` and `backward_perplexity`, which include the end or the beginning.
 
-    In text, an answer is both perplexities and the tokens.
+    In text, an answer is the two perplexities and the tokens.
 
     Registered as a `Predictor` with name "elmo_language_model".
     """

@@ -13,7 +13,7 @@ from elmo_tasks.predictors.text_predictor import check_shared, with_shared
 
 class Answer(dict):
     """
-    The JSON of a predictor, whose values are attributes as well, at every depth:
+    The JSON of a predictor. Values at every depth are also attributes:
     `answer["entities"][0]["type"]` is `answer.entities[0].type`.
     """
 
@@ -25,8 +25,8 @@ class Answer(dict):
 
 class UnansweredError(ValueError):
     """
-    Raised if some of several inputs have no answer. Its `answers` are the answers of `predict`; an
-    input without an answer has its error in that place.
+    Raised if some of several inputs have no answer. `answers` has the answers of all inputs; for an
+    input without an answer, it has the error.
     """
 
     def __init__(self, answers: list[Any]) -> None:
@@ -56,9 +56,9 @@ class LoadedModel:
         inputs: A text, if an input of the model is one text; an input in JSON, such as
             `{"premise": "...", "hypothesis": "..."}`; or several of these.
         batch_size: The number of inputs that are answered at a time.
-        texts: One input in place of `inputs`: `predict(premise="...", hypothesis="...")`. Beside
-            `inputs`, the texts and settings that all of them have:
-            `predict(["Who built it?", "When?"], passage="...", top_k=3)`.
+        texts: Without `inputs`, one input: `predict(premise="...", hypothesis="...")`. With
+            `inputs`, the texts and settings that all inputs share: `predict(["Who built it?",
+            "When?"], passage="...", top_k=3)`.
 
         # Returns
 
@@ -66,9 +66,9 @@ class LoadedModel:
 
         # Raises
 
-        `ValueError`: The model does not read such an input, or the batch size is less than 1.
-        `UnansweredError`: Of several inputs, some have no answer. The error is a `ValueError` that
-            names the index of the first such input; its `answers` has the answers to the others.
+        `ValueError`: The model cannot read the input, or the batch size is less than 1.
+        `UnansweredError`: Some of several inputs have no answer. The message names the index of the
+            first; `answers` of the error has the answers to the other inputs.
         """
         if inputs is None and not texts:
             raise ValueError("give either inputs, or one input by the names of its texts")

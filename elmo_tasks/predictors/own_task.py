@@ -1,4 +1,4 @@
-"""The texts that the page shows for a model of somebody's own data."""
+"""Describes a model of the user's own data for the page of `elmo-tasks serve`."""
 
 from allennlp.predictors import Predictor
 
@@ -18,9 +18,9 @@ _ABOUT_SEVERAL = "Gives a text all the labels that fit, of these"
 
 def own_task(predictor: Predictor, name: str) -> Task | None:
     """
-    Returns the texts that the page shows for a model of somebody's own data: the name of the model,
-    the labels of its vocabulary, and the examples that its dataset reader has. Returns `None` for a
-    model of one of the package's own tasks, whose labels the page knows.
+    Returns the description of a model of the user's own data: the name of the model, the labels in
+    its vocabulary, and the examples of its dataset reader. Returns `None` for a model of a task of
+    this package, whose description is in its predictor.
     """
     reader = getattr(predictor, "_dataset_reader", None)
     task = predictor.task if isinstance(predictor, TextPredictor) else None

@@ -14,14 +14,14 @@ from elmo_tasks.modules.text_embedder import EmbeddedText
 def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
     """
     Computes how much each word matters for a model's answer: the gradient of the answer's loss
-    times the word's vector [x_k; ELMo_k], as a share of the sum over all words of the text.
-    AllenNLP 2.10.1's `SimpleGradient` is meant to compute this, but multiplies the gradient of each
-    word by the vector of the first word.
+    times the word's vector [x_k; ELMo_k], as a share of the sum over all words of the text. The
+    `SimpleGradient` of AllenNLP 2.10.1 has an error: it multiplies the gradient of each word by the
+    vector of the first word.
 
     # Returns
 
-    `texts`: for each text of the input, its `field`, its `tokens` and `weights`. The weights are a
-        list for each labelled instance, such as one for each tag. A list sums to 1.
+    `texts`: for each text of the input, its `field`, its `tokens` and `weights`. `weights` has a
+        list for each labelled instance, for example for each tag. Each list sums to 1.
     """
     instances = predictor.json_to_labeled_instances(inputs)
     fields = {name: f for name, f in instances[0].fields.items() if isinstance(f, TextField)}
@@ -48,7 +48,8 @@ def _keep(vectors: list[numpy.ndarray], _: Any, __: Any, output: torch.Tensor) -
 class TokenVectors(torch.nn.Module):
     """
     The layer whose gradients `allennlp.interpret` reads. It returns a copy of each token's vector
-    [x_k; ELMo_k], with the ELMo of both places. Given ids, as by `Hotflip`, it applies `words`.
+    [x_k; ELMo_k], with the ELMo of both places. `Hotflip` passes ids of words, which are embedded
+    by `words`.
     """
 
     def __init__(self, words: TextFieldEmbedder) -> None:
@@ -61,7 +62,9 @@ class TokenVectors(torch.nn.Module):
 
 
 def passed_through(layer: torch.nn.Module, text: EmbeddedText, as_one: bool) -> EmbeddedText:
-    """Applies a layer to a text's vectors. `as_one` makes one row of a document's sentences."""
+    """
+    Applies a layer to a text's vectors. With `as_one`, the sentences of a document are one row.
+    """
     vectors = torch.cat([text.x, text.elmo], dim=-1)
     if as_one:
         vectors = vectors.masked_scatter(

@@ -39,13 +39,13 @@ _LIBRARY = (
 class SquadPredictor(TextPredictor):
     """
     Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`,
-    and may have `top_k`, the number of answers. In a file, a passage may be called `context`, and
-    the file may be one of SQuAD.
+    and may have `top_k`, the number of answers. In a file, a passage may be called `context`. The
+    file may also be in SQuAD's format.
 
-    An answer has `answer` (a slice of the passage), `start` and `end` (the slice's character
-    offsets), its `probability`, and `best`: the `top_k` most probable spans with these four fields,
-    five by default, the answer first. If the question came from a file of the dataset reader, the
-    answer also has the question's `id`. In text, an answer is the slice and its probability.
+    An answer has `answer` (a slice of the passage), `start` and `end` (the character offsets of the
+    slice), and its `probability`. `best` has the `top_k` most probable spans, five by default, with
+    these four fields; the answer is the first. A question of a file in SQuAD's format also has its
+    `id`. In text, an answer is the slice and its probability.
 
     A passage of more than 400 tokens is cut into windows (see `Windows`), and only the windows most
     like the question are read. The answer is a span within one window; its probability is a softmax
@@ -101,8 +101,8 @@ class SquadPredictor(TextPredictor):
 
     def json_to_labeled_instances(self, inputs: JsonDict) -> list[Instance]:
         """
-        Returns the instance with its answer as the label. For a long passage, the instance has only
-        the window that contains the answer.
+        Returns the instance with the model's answer as the label. For a long passage, the instance
+        has only the window that contains the answer.
         """
         instance = self._json_to_instance(inputs)
         if _is_long(instance):
@@ -166,7 +166,7 @@ class SquadPredictor(TextPredictor):
 
 
 def _surroundings(answer: JsonDict) -> str:
-    """Returns the words of the paragraph that are near the answer."""
+    """Returns the words around the answer, within its paragraph."""
     paragraph, text = answer["paragraph"], answer["answer"]
     start = answer["start"] - answer["paragraph_start"]
     before, after = paragraph[:start], paragraph[start + len(text) :]

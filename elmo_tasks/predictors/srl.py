@@ -92,7 +92,7 @@ class SrlPredictor(TextPredictor):
         ]
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
-        """Returns the answer for an instance, which has one predicate."""
+        """Returns the answer for an instance of one predicate."""
         return _answer(Text.of_words(output["tokens"]), [output])
 
 
@@ -104,7 +104,10 @@ def _with_roles(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _given_predicates(inputs: JsonDict, length: int) -> list[int] | None:
-    """Returns the predicates of an input, or `None`. Raises `ValueError` unless they are tokens."""
+    """
+    Returns the predicates that an input gives, or `None`. Raises `ValueError` if a predicate is not
+    the index of a token.
+    """
     if "predicates" not in inputs:
         return None
     indices = inputs["predicates"]

@@ -15,16 +15,16 @@ def stream(
     answer_all: Callable[[list[Any]], list[Any]], inputs: Iterable[Any], size: int = GROUP
 ) -> Iterator[Any]:
     """
-    Yields for each input, in order, its answer, or the error if it has none. Reads the inputs
-    lazily, a group at a time.
+    Yields the answer or the error of each input, in order. Reads the inputs lazily, a group at a
+    time.
 
     # Parameters
 
-    answer_all: Returns the answers to a list of inputs. If it raises an error, the inputs are tried
-        in smaller groups, so that only those that cannot be answered have an error.
-    inputs: The inputs. For an input that could not be read, there is an exception, which is passed
-        on.
-    size: The number of inputs in a group, which is smaller if their texts are long.
+    answer_all: Returns the answers to a list of inputs. If it raises an error, smaller groups are
+        tried, so only an input that itself cannot be answered has an error.
+    inputs: The inputs. An exception takes the place of an input that could not be read, and is
+        yielded as its error.
+    size: The most inputs in a group. Groups of long texts are smaller.
     """
     for group in _groups(inputs, size):
         answers = iter(_answers(answer_all, [item for item in group if not _is_error(item)]))
@@ -47,7 +47,10 @@ def reason(error: Exception) -> str:
 
 
 def _groups(inputs: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yields groups of inputs. If an input cannot be read, yields the inputs before it first."""
+    """
+    Yields groups of inputs. If reading the next input raises an error, yields the inputs before it
+    first.
+    """
     group: list[Any] = []
     num_characters = 0
     failure = None

@@ -36,16 +36,17 @@ def read_inputs(
     shared: JsonDict | None = None,
 ) -> Inputs:
     """
-    Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input:
-    the rows of a table, the sentences of a file in columns, or the lines of JSON or plain text (see
-    `kind_of`), or the questions of a file of SQuAD. Lines of white space are skipped. If the
-    predictor is not a `TextPredictor`, its `load_line` reads each line.
+    Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input.
+    The inputs are the rows of a table, the sentences of a file in columns, the lines of JSON or
+    plain text (see `kind_of`), or the questions of a file in SQuAD's format. Lines of white space
+    are skipped. A predictor that is not a `TextPredictor` reads each line by its own `load_line`.
 
     # Parameters
 
-    column: The column of a table with the texts; by default the input's name, or else `text`.
+    column: The column of a table with the texts. By default, it has the name of the predictor's
+        input, or `text`.
     header: Whether the first row of a table has the names of its columns.
-    shared: Texts and settings that all inputs have. The file then has only the other texts.
+    shared: Texts and settings that all inputs share. The file has only the other texts.
 
     # Raises
 

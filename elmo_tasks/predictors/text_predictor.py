@@ -27,11 +27,12 @@ class Task(NamedTuple):
     # Parameters
 
     name: The name of the task's configs, such as `ner`.
-    title, about: The name for people, and a sentence that says what a model of the task does.
+    title, about: The title of the task, and a sentence that says what its models do.
     examples: Inputs to try. The page opens with the answer to the first one.
-    drawing: The function in `serve/static/page.js` that draws an answer; by default JSON is shown.
-    legend: What the names of types in an answer mean.
-    compared: What `elmo-tasks errors` compares with the data (see `analysis/errors`).
+    drawing: The function in `serve/static/page.js` that draws an answer. Without it, JSON is shown.
+    legend: The meaning of each type in an answer.
+    compared: The part of an answer that `elmo-tasks errors` compares with the data: a key of
+        `COMPARISONS`.
     classes: The order in which reports show the classes.
     explained: Whether the page shows which words an answer depends on (see `saliency`).
     """
@@ -90,21 +91,21 @@ class TextPredictor(Predictor):
         return self.renamed_texts(json_dict)
 
     def renamed_texts(self, json_dict: JsonDict) -> JsonDict:
-        """Returns an input in which the texts have the names that the predictor reads."""
+        """Returns an input with its texts renamed to the names that the predictor reads."""
         ours = {name: new for name, new in self.other_texts.items() if new not in json_dict}
         return {ours.get(name, name): value for name, value in json_dict.items()}
 
     def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
         """
-        Returns the inputs of a file in JSON or in columns that has the format of the training data,
-        or `None` if it has an input on each line.
+        Returns the inputs of a file in the format of the training data (JSON or columns), or `None`
+        if a file has an input on each line.
         """
         return None
 
     def stream(
         self, inputs: Iterable[JsonDict | Exception], size: int = GROUP
     ) -> Iterator[JsonDict | Exception]:
-        """Yields for each input its answer, or the error if it has none (see `stream.stream`)."""
+        """Yields the answer or the error of each input (see `stream.stream`)."""
         return stream(self.predict_batch_json, inputs, size)
 
     def stream_instances(self, instances: Iterable[Instance]) -> Iterator[JsonDict | Exception]:
@@ -125,7 +126,10 @@ class TextPredictor(Predictor):
         ]
 
     def finite_answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        """Returns the same as `answers`. Raises `ValueError` if a number is NaN or infinite."""
+        """
+        Returns the answers to inputs, as `answers` does. Raises `ValueError` if a number is NaN or
+        infinite.
+        """
         answers = self.answers(inputs)
         if not all(map(_is_finite, answers)):
             raise ValueError(NOT_FINITE)
@@ -221,7 +225,8 @@ def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
 
 def check_shared(predictor: Predictor, shared: Collection[str]) -> None:
     """
-    Raises `ValueError` unless a predictor reads all names in `shared`, and at least one other text.
+    Raises `ValueError` if `shared` has a text or setting that the predictor does not read, or if no
+    other text remains for the inputs.
     """
     texts: tuple[str, ...] = getattr(predictor, "input_names", ())
     names = (*texts, *getattr(predictor, "other_names", ()))
@@ -250,7 +255,8 @@ def with_shared(json_dict: JsonDict, shared: JsonDict) -> JsonDict:
 
 def renamed(fields: JsonDict, names: Collection[str]) -> JsonDict:
     """
-    Returns fields, in which a NAME that is taken or that occurs twice is replaced by `input_NAME`.
+    Returns fields with other names. A name that is in `names` or that occurs twice, such as
+    `label`, becomes `input_label`.
     """
     new_fields: JsonDict = {}
     for name, value in fields.items():

@@ -20,7 +20,7 @@ _Key = tuple[str, int, int]
 class WindowReader:
     """
     Scores the windows of long passages for a question. The model encodes each window by itself, so
-    these encodings are kept for the next questions; if they are too many, the latest are kept.
+    the encodings of recent windows are kept for the next questions.
 
     # Parameters
 
@@ -34,7 +34,7 @@ class WindowReader:
     @torch.no_grad()
     def output(self, instance: Instance) -> dict[str, Any]:
         """
-        Returns `start_logits` and `end_logits` of the windows that are read, one after the other.
+        Returns `start_logits` and `end_logits` of the windows to read, one window after the other.
         """
         (text,) = self._read([instance["question"].tokens])  # type: ignore[attr-defined]
         question = ReadText(text.h.unsqueeze(0), text.mask.unsqueeze(0))
@@ -47,7 +47,8 @@ class WindowReader:
 
     def _windows(self, instance: Instance) -> list[ReadText]:
         """
-        Returns the encoded windows of an instance. Only windows that are not kept yet are encoded.
+        Returns the encoded windows of an instance. Encodes only the windows whose encodings are not
+        kept.
         """
         text = instance["metadata"]["passage"].text  # type: ignore[index]
         tokens = instance["passage"].tokens  # type: ignore[attr-defined]
@@ -63,7 +64,7 @@ class WindowReader:
         return [texts[key] for key in keys]
 
     def _read(self, texts: Sequence[list[Token]]) -> list[ReadText]:
-        """Returns the texts as the model encodes them, each by itself."""
+        """Returns the model's encodings of texts. Each text is encoded by itself."""
         if not texts:
             return []
         fields = [TextField(tokens, self._reader.token_indexers) for tokens in texts]

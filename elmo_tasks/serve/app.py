@@ -43,7 +43,9 @@ _MAX_MESSAGE = 2000
 
 
 class Limits(NamedTuple):
-    """The most bytes and words of a request, and the most requests that wait for an answer."""
+    """
+    The limits of the server: the most bytes and words of a request, and the most waiting requests.
+    """
 
     max_bytes: int = 256 * 1024
     max_words: int = 5000
@@ -67,7 +69,9 @@ class ServedModel:
 
     @property
     def fields(self) -> tuple[tuple[str, ...], ...]:
-        """The names of the texts of an input, and of the other fields that the predictor reads."""
+        """
+        The names of an input's texts, and the names of the other fields that the predictor reads.
+        """
         names = ("input_names", "other_names")
         return tuple(tuple(getattr(self.predictor, name, ())) for name in names)
 
@@ -201,14 +205,20 @@ def _answer_or_reason(answer: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Returns a sentence for the client. The message of a bug is for the log alone."""
+    """
+    Returns the reason of an error in a sentence for the client. The message of a bug goes only to
+    the log.
+    """
     if isinstance(error, ValueError):
         return str(error)[:_MAX_MESSAGE]
     return f"the server failed at this request ({type(error).__name__}); its log says more"
 
 
 async def _while_connected(request: Request, answering: Coroutine[Any, Any, Any]) -> Any:
-    """Returns an answer, or cancels it and raises `ClientDisconnect` once the client has gone."""
+    """
+    Returns an answer. If the client disconnects first, cancels the answer and raises
+    `ClientDisconnect`.
+    """
 
     async def leave() -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -226,7 +236,10 @@ async def _while_connected(request: Request, answering: Coroutine[Any, Any, Any]
 
 
 def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
-    """Returns the description for `GET /models` of a task whose inputs have these fields."""
+    """
+    Returns the description of a task for `GET /models`. The inputs of the task have the given
+    fields.
+    """
     names = ("title", "about", "examples", "drawing", "legend", "explained")
     return {"task": task.name, "fields": fields, **{name: getattr(task, name) for name in names}}
 
@@ -243,8 +256,8 @@ class Answering:
     ) -> Response:
         """
         Returns the response to a request with one input in JSON, or with a list of inputs. In the
-        list of answers, an input that cannot be answered has an error in place of the answer. If
-        the model reads at most `most_read` words of an input, further words do not count.
+        list of answers, an input that cannot be answered has an error. For a model that reads at
+        most `most_read` words of an input, only these words count for the limits.
         """
         inputs = self._inputs(await self._body(request), most_read)
         several = inputs if isinstance(inputs, list) else [inputs]
@@ -265,7 +278,7 @@ class Answering:
             raise HTTPException(503, "the server stops", {"connection": "close"}) from error
 
     def _inputs(self, body: bytes, most_read: int | None) -> Any:
-        """Returns the JSON of a body, which may have at most `max_words` words."""
+        """Returns the inputs in the body of a request, which may have at most `max_words` words."""
         try:
             inputs = parse_json(body)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""The description of the server in OpenAPI, from which programs make clients."""
+"""Describes the server in OpenAPI. Tools make clients from this description."""
 
 from importlib.metadata import version
 
@@ -21,8 +21,8 @@ _FIELDS: dict[str, JsonDict] = {
 
 def openapi(inputs: dict[str, tuple[tuple[str, ...], ...]]) -> JsonDict:
     """
-    Returns the description of `GET /models`, `GET /health`, and the paths that answer inputs, with
-    the names of their texts and of their other fields.
+    Returns the description of `GET /models`, `GET /health`, and the paths that answer inputs.
+    `inputs` has, for each of these paths, the names of the texts and of the other fields.
     """
     paths: JsonDict = {path: {"get": _answer({})} for path in ("/models", "/health")}
     for path, (texts, field_names) in inputs.items():

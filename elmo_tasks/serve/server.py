@@ -56,8 +56,8 @@ class _Server(uvicorn.Server):
 def make_server(app: Starlette, limits: Limits = Limits()) -> uvicorn.Server:
     """
     Makes the server of an application of `make_app`. Its `run(sockets=[...])` runs until SIGINT or
-    SIGTERM. Then it refuses the waiting requests, answers the requests that it is computing if this
-    takes at most two seconds, and raises the signal again.
+    SIGTERM. Then it refuses the waiting requests, and gives the requests in progress two seconds to
+    be answered. At last it raises the signal again.
     """
     config = uvicorn.Config(
         app,

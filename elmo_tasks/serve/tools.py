@@ -1,4 +1,7 @@
-"""The tabs of the biLM itself: layers of a sentence, senses of a word, and how likely words are."""
+"""
+Computes the answers of the page's tabs for the biLM itself: layers of a sentence, senses of a word,
+and how likely words are.
+"""
 
 import math
 from collections.abc import Callable
@@ -87,9 +90,9 @@ def layer_cosines(
     sentence_layers: SentenceLayers, tokenize: Tokenize, inputs: Any
 ) -> dict[str, Any]:
     """
-    Computes the cosines between the words of a sentence (see `sentence_input`), of at most 100
-    tokens, in each layer. Returns `tokens`, `layers` (their names) and `cosines` (shape (layers,
-    tokens, tokens)).
+    Computes the cosines between the words of a sentence of at most 100 tokens (see
+    `sentence_input`), in each layer. Returns `tokens`, `layers` (their names) and `cosines` (shape
+    (layers, tokens, tokens)).
     """
     words = _words_of(inputs, _MAX_LAYER_TOKENS, tokenize)
     (layers,) = sentence_layers.of_tokens([words])
@@ -105,10 +108,11 @@ def layer_cosines(
 
 def word_bits(model: LanguageModel, tokenize: Tokenize, inputs: Any) -> dict[str, Any]:
     """
-    Computes how likely the words of a sentence are (see `sentence_input`), of at most 50 tokens.
+    Computes how likely the words of a sentence of at most 50 tokens are (see `sentence_input`).
     Returns `tokens` and, for each token: `known`, whether it is a word of the softmax; `forward`
-    and `backward`, its bits (-log2 of its probability); and `likely`, the five most probable words
-    in its place with their probabilities, by `forward`, `backward` and `both`.
+    and `backward`, its bits (-log2 of its probability) in each direction; and `likely`, the five
+    most probable words at its position by `forward`, `backward` and `both`, with their
+    probabilities.
     """
     words = _words_of(inputs, _MAX_WORD_TOKENS, tokenize)
     [score] = model.score([words])

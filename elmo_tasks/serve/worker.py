@@ -27,7 +27,7 @@ _WORD = re.compile(rf"(?:[^\W_{_ALONE}][{_SIGNS}]*)+|[{_ALONE}]|[^\w\s]|_")
 
 
 class Stopped(Exception):
-    """Raised for an input that waits while the server stops."""
+    """Raised for an input that is waiting when the server stops."""
 
 
 class _Waiting(NamedTuple):
@@ -39,9 +39,9 @@ class _Waiting(NamedTuple):
 
 class Worker:
     """
-    One thread that computes for all models, because all models share the cores. At most
-    `max_requests` requests wait for answers. The waiting inputs of one model make the next batch;
-    inputs of a cancelled request are left out.
+    Computes the answers of all models on one thread, because all models share the cores. At most
+    `max_requests` requests wait for answers. Waiting inputs of the same model make up the next
+    batch. Inputs of a cancelled request are left out.
     """
 
     def __init__(self, max_requests: int) -> None:
@@ -55,7 +55,7 @@ class Worker:
 
     async def answer(self, predict: Predict, inputs: list[Any]) -> list[Any]:
         """
-        Returns for each input of a request its answer, or the error if it has none.
+        Returns the answer or the error of each input of a request.
 
         # Raises
 
@@ -91,8 +91,8 @@ class Worker:
 
     async def stop(self, seconds: float) -> None:
         """
-        Refuses the inputs that wait, and all new inputs, with `Stopped`. Gives the batch that is
-        being computed some seconds, before its inputs are refused too.
+        Refuses the waiting inputs and all new inputs with `Stopped`. The batch in progress has
+        `seconds` to end; then its inputs are refused too.
         """
         self._is_stopped = True
         waiting, self._waiting = self._waiting, []
@@ -154,8 +154,8 @@ def _set(future: asyncio.Future, answer: Any) -> None:
 
 def count_words(value: Any) -> int:
     """
-    Returns the number of words and punctuation marks in all strings of a JSON value. Counts without
-    a tokenizer, so that a text that is too long costs little.
+    Returns the number of words and punctuation marks in all strings of a JSON value. A regular
+    expression counts, because a tokenizer would take long for a text that is too long.
     """
     if isinstance(value, str):
         return sum(1 for _ in _WORD.finditer(value))

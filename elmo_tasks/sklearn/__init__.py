@@ -18,13 +18,13 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
-    Turns texts into vectors for scikit-learn: the mean of a biLM's layer, or of ELMo_k (Peters et
-    al. 2018, equation 1), over the tokens of a text.
+    Turns texts into vectors for scikit-learn. The vector of a text is the mean of ELMo_k (Peters et
+    al. 2018, equation 1), or of one layer, over the tokens of the text.
 
         make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression(C=0.01))
 
-    There is nothing to fit. A pickle contains the parameters, but not the biLM. Each process opens
-    the biLM once, and again if its files were written again.
+    `fit` learns nothing. A pickle contains the parameters, but not the biLM. Each process opens the
+    biLM once, and once more if its files have changed.
 
     # Parameters
 
@@ -62,9 +62,9 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         # Parameters
 
-        X: Texts. A string is cut into sentences at `.`, `!` and `?` before white space, and each
-            sentence is an input of the biLM. A list of tokens is one sentence. A flat list of words
-            is as many texts of one word.
+        X: Texts. A string is cut into sentences at `.`, `!` and `?` before white space, and the
+            biLM reads each sentence by itself. A list of tokens is one sentence. In a flat list of
+            words, each word is a text.
 
         # Raises
 
@@ -86,7 +86,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return [self._sentences(text, index) for index, text in enumerate(checked_list(X))]
 
     def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
-        """Returns those sentences of a text that have tokens."""
+        """Returns the sentences of a text, without those that have no tokens."""
         sentences = _SENTENCE.split(text) if isinstance(text, str) else [text]
         tokenize = self.tokenizer or words_of
         tokens = [tokens_of(sentence, tokenize, f"sentence {index}") for sentence in sentences]
@@ -112,5 +112,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 def _open(
     written: tuple, bilm: str, place: str | None, device: str, layers: str | int
 ) -> ElmoEncoder:
-    """Opens a biLM, and once more if the numbers `written` of its files have changed."""
+    """
+    Opens a biLM. The result is cached as long as the numbers `written` of its files are the same.
+    """
     return ElmoEncoder.from_pretrained(bilm, place, device=device, layers=layers)

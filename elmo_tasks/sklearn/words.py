@@ -26,8 +26,8 @@ _TOKEN = regex.compile(
 def words_of(sentence: str) -> list[str]:
     """
     Cuts a sentence into words, numbers, English clitics and other characters, such as punctuation
-    marks and emoji. A word is a run of letters of any script with their marks, so a text has the
-    same number of tokens with composed letters (NFC) as with letters and accents (NFD). Every
-    character that is not white space is in a token.
+    marks and emoji. A word is a run of letters of any script with their marks. So a text has the
+    same tokens whether é is one character (NFC) or two (NFD). Every character that is not white
+    space is in a token.
     """
     return _TOKEN.findall(sentence)

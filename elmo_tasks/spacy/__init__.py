@@ -16,7 +16,7 @@ __all__ = ["ElmoComponent", "use_elmo"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name on first use: spaCy imports this package for every pipeline."""
+    """Imports a public name on first use, because spaCy imports this package for every pipeline."""
     if name in __all__:
         return getattr(importlib.import_module("elmo_tasks.spacy.elmo"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

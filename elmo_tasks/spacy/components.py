@@ -1,4 +1,7 @@
-"""Components that use a trained model. A doc without sentence boundaries is one sentence."""
+"""
+The components that annotate docs by a trained model. A doc without sentence boundaries is one
+sentence.
+"""
 
 from itertools import groupby
 
@@ -112,8 +115,8 @@ class TaggerComponent(ModelPipe):
 
 class SentimentComponent(ModelPipe):
     """
-    Adds to `doc.cats` the probability of each class of a trained classifier. The doc counts as one
-    text, without white space tokens. A doc without words is left as it is.
+    Adds to `doc.cats` the probability of each class of a trained classifier. The doc is one text
+    for the classifier, without tokens of white space. A doc without words gets no categories.
 
     Registered as a factory with the name "elmo_sentiment": a `ModelPipe` with a trained `elmo_bcn`.
     """

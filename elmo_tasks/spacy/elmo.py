@@ -22,11 +22,11 @@ class ElmoComponent(BatchedPipe):
     Sets `doc._.elmo`, an array of shape (tokens, width of ELMo_k) in float32. The vectors and
     similarities of the doc, its spans and its tokens then come from this array (see `use_elmo`).
 
-    A sentence is one input of the biLM, and its vectors equal those of `ElmoEncoder`. A doc without
-    sentence boundaries is one sentence. The components `sentencizer` and `parser` set boundaries,
-    if they come before this component. Tokens of white space are left out of the sentence, and
-    their vectors are all zeros. A token with a blank inside, such as an entity that was merged, is
-    one word to the biLM.
+    The biLM reads each sentence by itself, and the vectors equal those of `ElmoEncoder`. A doc
+    without sentence boundaries is one sentence. The components `sentencizer` and `parser` set
+    boundaries, if they come before this component. Tokens of white space are left out of the
+    sentence, and their vectors are all zeros. A token with a blank inside, such as an entity that
+    was merged, is one word to the biLM.
 
     Registered as a factory with the name "elmo". A saved pipeline contains the biLM and the mix.
     The biLM is opened at first use.
@@ -122,8 +122,9 @@ def use_elmo(doc: Doc) -> Doc:
     its tokens without white space, and similarity is the cosine. Returns the doc.
 
     The component `elmo` calls this function. Call it yourself for a doc that comes from another
-    process (`n_process`), from bytes or from a `DocBin` with user data: spaCy drops the hooks
-    there, and its own similarity is 1 for equal words in any sentences.
+    process (`n_process`), from bytes or from a `DocBin` with user data, because such a doc loses
+    the functions that use `doc._.elmo`. Without them, two equal words have the similarity 1 in all
+    contexts.
 
     # Raises
 

@@ -1,6 +1,6 @@
 """
-Registers the components and the architecture with spaCy, which imports this module in every process
-that makes a pipeline. The classes that a factory makes are imported when the factory is called.
+Registers the components and the architecture with spaCy. spaCy imports this module in every process
+that makes a pipeline, so a factory imports its class only when it is called.
 """
 
 from typing import Any, Union

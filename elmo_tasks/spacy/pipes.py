@@ -27,8 +27,8 @@ _ARCHIVE = "model.tar.gz"
 @contextmanager
 def threads_of_this_process() -> Iterator[None]:
     """
-    Makes PyTorch use one thread within the context if this is a worker process, such as those that
-    `nlp.pipe` starts with `n_process`. With more threads, a forked process would wait for ever for
+    Makes PyTorch use one thread while the block runs, if this is a worker process, for example of
+    `nlp.pipe` with `n_process`. With more threads, a forked process would wait for ever, for
     threads that only its parent has.
     """
     if multiprocessing.parent_process() is None:
@@ -75,7 +75,9 @@ class BatchedPipe(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Yields the docs of a stream with their annotations, `batch_size` of them at a time."""
+        """
+        Yields the docs of a stream with their annotations. Annotates `batch_size` docs at a time.
+        """
         for docs in minibatch(stream, batch_size):
             try:
                 with threads_of_this_process():
@@ -90,8 +92,8 @@ class ModelPipe(BatchedPipe):
     """
     The base class of the components that annotate docs with the answers of a trained task model.
     Such a component needs AllenNLP. It opens its model at first use. A saved pipeline contains the
-    model. If a component of this process replaces the archive in a folder, all components that were
-    loaded from this folder read the old archive first.
+    model. Before a component replaces the archive in a folder, all components of this process that
+    were loaded from this folder read the old archive.
 
     # Parameters
 

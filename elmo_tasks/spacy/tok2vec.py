@@ -30,11 +30,11 @@ def tok2vec(
     """
     Makes a tok2vec layer of ELMo for spaCy's trainable components. It mixes the layers of a frozen
     biLM into ELMo_k (Peters et al. 2018, equation 1). With `words`, a token's vector is [x_k;
-    ELMo_k] (section 3.3). Dropout and a maxout layer with layer norm follow. Everything but the
-    biLM is trained. `training.dropout` in spaCy's config is the probability of dropout.
+    ELMo_k] (section 3.3). After that come dropout and a maxout layer with layer norm. Only the biLM
+    is not trained. `training.dropout` in spaCy's config is the probability of dropout.
 
-    A sentence is one input of the biLM. A doc without sentence boundaries is one sentence. The
-    layers of white space tokens are all zeros.
+    The biLM reads each sentence by itself. A doc without sentence boundaries is one sentence. The
+    layers of a token of white space are all zeros.
 
     Registered in `architectures` with the name "elmo_tasks.Tok2Vec.v1". A saved pipeline contains
     the biLM.
@@ -78,7 +78,8 @@ def _layers_forward(
 class BiLmShim(Shim):
     """
     Holds a frozen biLM in a thinc model, and saves the biLM with the model. The biLM is opened at
-    first use, so a saved model can be loaded where the biLM's name or path is unknown.
+    first use. So a saved model can also be loaded on a machine that does not know the name or path
+    of the biLM.
 
     # Parameters
 
@@ -117,7 +118,7 @@ class BiLmShim(Shim):
 def mix() -> Model[Floats3d, Floats2d]:
     """
     Returns a thinc model that computes ELMo_k of shape (tokens, dim), as an `ElmoMix` of all layers
-    does. It is not a PyTorch module, because thinc would save such a module as a pickle.
+    does. It is not an `ElmoMix`, because thinc saves a PyTorch module as a pickle.
     """
     return Model("elmo_mix", _mix_forward, init=_mix_init, params={"w": None, "gamma": None})
 

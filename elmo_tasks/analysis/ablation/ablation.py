@@ -45,12 +45,12 @@ def run_ablation(
 ) -> Report:
     """
     Trains the runs that are not complete. After each run, writes a report to the folder of the
-    ablation: `table.md` and `results.json`, and `chart.png` if the runs are trained on several
-    fractions of the data.
+    ablation: `table.md`, `results.json`, and, if the runs have several fractions of the data,
+    `chart.png`.
 
     # Parameters
 
-    runs: Runs with the same root.
+    runs: The runs of one ablation.
     jobs: The number of runs that are trained at the same time.
     packages: Packages that each training run imports, as with `--include-package`.
     force: Whether runs that were trained with other settings are trained anew, and files that are
@@ -94,7 +94,10 @@ def run_ablation(
 
 
 class Progress(tqdm):
-    """The bar of an ablation. It shows how many runs are complete, and how far the others are."""
+    """
+    The progress bar of an ablation. It shows how many runs are complete, and the epochs of the
+    others.
+    """
 
     def __init__(
         self,
@@ -167,13 +170,13 @@ def start(
 ) -> subprocess.Popen | None:
     """
     Starts the training of a run, or continues it from its last checkpoint. Returns the process that
-    trains, or `None` if the run is complete. `elmo-tasks train` itself refuses a folder that has
-    files, but no config of a training run, or that another process uses.
+    trains, or `None` if the run is complete. The process is `elmo-tasks train`, which refuses a
+    folder that another process uses, or that has other files than those of a training run.
 
     # Parameters
 
     packages: Packages that the process imports, as with `--include-package`.
-    anew: Whether to replace a training run that is there.
+    anew: Whether to replace an existing training run.
     """
     if run.is_complete() and not anew:
         return None
@@ -201,9 +204,9 @@ def train_all(
     show: Callable[[Collection[Run]], object] = lambda running: None,
 ) -> Generator[tuple[Run, subprocess.Popen | None], None, None]:
     """
-    Trains `jobs` runs at the same time, and yields each run with its process when it has ended.
-    Meanwhile calls `show` several times a second with the runs that are being trained. Stops the
-    running processes when the generator is closed.
+    Trains `jobs` runs at the same time. Yields each run with its process when the process has
+    ended. Meanwhile, calls `show` several times a second with the runs in training. When the
+    generator is closed, stops the running processes.
     """
     waiting, running = list(runs), dict[Run, subprocess.Popen | None]()
     try:

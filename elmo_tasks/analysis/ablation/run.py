@@ -54,7 +54,10 @@ class Run(NamedTuple):
         return self.folder.with_suffix(".log")
 
     def is_complete(self) -> bool:
-        """Returns whether there are metrics, and the archive that AllenNLP writes after them."""
+        """
+        Returns whether the folder has the final metrics and the archive, which AllenNLP writes
+        last.
+        """
         files = (self.folder / "best.th", self.folder / "model.tar.gz")
         return _read(self.folder / "metrics.json") is not None and all(map(Path.exists, files))
 
@@ -91,8 +94,8 @@ def read_result(run: Run, metric: str) -> dict[str, Any]:
     # Returns
 
     The `status`: `complete`, or `failed` if no epoch ended or the metric was never a number. A
-    failed run has the `error`. A complete run has the `value` of the validation metric at its best
-    epoch, whose index from 0 is `best_epoch`, and the number of its `epochs`.
+    failed run has the `error`. A complete run has the number of its `epochs`, the index
+    `best_epoch` of its best epoch, from 0, and the `value` of the validation metric at that epoch.
     """
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
     num_epochs = len(list(run.folder.glob("metrics_epoch_*.json")))
@@ -110,7 +113,10 @@ def read_result(run: Run, metric: str) -> dict[str, Any]:
 
 
 def epochs_done(run: Run) -> float:
-    """Returns how many epochs of a run have ended, with the part of the present one in its log."""
+    """
+    Returns how many epochs of a run have ended. The finished part of the present epoch, read from
+    the log, is added as a fraction.
+    """
     num_epochs = len(list(run.folder.glob("metrics_epoch_*.json")))
     try:
         with open(run.log, "rb") as log:
@@ -131,7 +137,7 @@ def percent(fraction: float) -> str:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """Returns the JSON of a file, or `None` if there is no such file or it is not whole."""
+    """Returns the JSON of a file, or `None` if the file is missing or incomplete."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -151,8 +157,8 @@ def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]
     # Parameters
 
     metric: The validation metric with its sign, such as `+accuracy`.
-    results: The result of each run, as from `read_result`, in the order of the rows. Without a
-        `status`, the run has not ended yet.
+    results: The result of each run from `read_result`, in the order of the rows. A result without a
+        `status` is that of a run that has not ended.
     """
     runs = [
         {

@@ -19,7 +19,7 @@ SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 
 class AblationSettings(NamedTuple):
     """
-    The settings that the runs of an ablation are trained with.
+    The settings of the training runs of an ablation.
 
     # Parameters
 
@@ -34,8 +34,8 @@ class AblationSettings(NamedTuple):
 
     def choose(self, names: Sequence[str]) -> list[str]:
         """
-        Returns `names` without repetitions. Raises `ConfigurationError` if there are no names, or a
-        variant of a name does not exist.
+        Returns `names` without repetitions. Raises `ConfigurationError` if there are no names, or
+        no variant of a name.
         """
         variants = sorted(path.stem for path in self.configs.glob("*.jsonnet"))
         if not variants:
@@ -83,9 +83,9 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     Returns a config with a fraction of its training data and as many updates as with all data.
 
     For a fraction of 1/n^2, there are n times as many epochs, and each epoch goes through the data
-    n times. If only the epochs were more, validation would take most of the time. If only the
-    passes were more, a model that overfits early would be validated too rarely. Patience grows with
-    the number of epochs.
+    n times. With more epochs alone, validation would take most of the time. With more passes alone,
+    a model that overfits early would be validated too rarely. Patience grows with the number of
+    epochs.
     """
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
@@ -139,7 +139,9 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 
 def runs_of_other_settings(configs: Mapping[Run, dict[str, Any]]) -> dict[Run, str]:
-    """Returns the runs that were trained with another config, each with a message that says so."""
+    """
+    Returns the runs that were trained with another config, and a message for each of these runs.
+    """
     problems = {}
     for run, config in configs.items():
         trained = run.trained_config()

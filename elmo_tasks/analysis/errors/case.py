@@ -11,7 +11,7 @@ class Claim(NamedTuple):
     """
     A model's statement, which is right or wrong: a class, an entity, an answer, a semantic role or
     a link between two mentions. `confidence` is the probability that the model gives it. `text` is
-    shown beside the claim; if it is empty, the text of the case is shown.
+    shown beside the claim. If `text` is empty, the text of the case is shown.
     """
 
     predicted: str
@@ -35,7 +35,7 @@ class Case(NamedTuple):
         the expected links.
     predicted: The predicted class, the types of the predicted entities or roles, the answer, or the
         predicted links.
-    line, id: The number of the line at which the case is in the file, and the id of the case there.
+    line, id: The line number and the id of the case in its file.
     """
 
     text: str

@@ -24,8 +24,8 @@ from elmo_tasks.readers.srl import gold_arguments
 
 class Compared(NamedTuple):
     """
-    The cases of a data set. `kind` is a key of `COMPARISONS`, and `metric` the name of the score.
-    Reports show the classes in the order of `classes`.
+    The cases of a data set. `kind` is a key of `COMPARISONS`, and `metric` is the name of the
+    score. `classes` is the order of the classes in reports.
     """
 
     kind: str

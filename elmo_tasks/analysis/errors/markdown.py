@@ -52,7 +52,7 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def _place(case: dict[str, Any]) -> str:
-    """Returns the place of a case in the file, as far as it is known."""
+    """Returns the line and the id of a case in the file, if they are known."""
     names = [name for name in ("line", "id") if name in case]
     return "".join(f", {name} {_plain(case[name])}" for name in names)
 

@@ -174,8 +174,8 @@ def _calibration(cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 def mistakes_of(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """
-    Returns the wrong claims, the most confident first, each with the line of the file and the id,
-    if these are known.
+    Returns the wrong claims, the most confident first. A claim has its line in the file and its id,
+    if they are known.
     """
     wrong = [
         {
@@ -194,8 +194,9 @@ def mistakes_of(cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 def compare(own_cases: Sequence[Case], other_cases: Sequence[Case]) -> dict[str, Any]:
     """
-    Returns how much better or worse one model is than another, and in how many cases. The cases
-    have the same order. Raises `ConfigurationError` if their gold answers differ.
+    Returns by how much one model is better than another, and in how many cases it is better or
+    worse. `own_cases` and `other_cases` have the same order. Raises `ConfigurationError` if their
+    gold answers differ.
     """
     if [case.expected for case in own_cases] != [case.expected for case in other_cases]:
         raise ConfigurationError(

@@ -47,16 +47,16 @@ def neighbors(
 
     # Parameters
 
-    bilm: The name of the biLM in the report.
+    bilm: The name of the biLM, for the report.
     word: One token.
-    text: A path or glob pattern of text: one tokenized sentence a line, unless `split` is given.
+    text: A path or glob pattern of text. Without `split`, each line is one tokenized sentence.
     sentence: A tokenized sentence that contains the word. If it is given, the occurrences are not
         clustered, but ranked by their cosine to the first occurrence in this sentence.
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
     num_similar: The number of nearest words in layer 0, among the 20,000 most
         frequent words of the text.
-    word_vectors: A file of word vectors such as GloVe's. The nearest words among its first 20,000
-        words are reported as well, as in the paper's Table 4.
+    word_vectors: A file of word vectors such as GloVe's. The report then also has the nearest words
+        among the first 20,000 words of the file, as in the paper's Table 4.
     split: Cuts a line of raw text into tokenized sentences.
     """
     num_layers = sentence_layers.bilm.num_layers
@@ -161,8 +161,8 @@ def _counted(forms: dict[str, int]) -> str:
 
 def _sections(report: dict[str, Any], max_lines: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """
-    Yields a heading and the occurrences below it: for each cluster the most typical occurrences; or
-    if they are ranked, the nearest, and of the others the furthest.
+    Yields a heading and the occurrences below it. There is a section for each cluster, with its
+    most typical occurrences. Ranked occurrences have two sections, the nearest and the furthest.
     """
     if report["beside"] is None:
         for k, group in enumerate(report["groups"], start=1):

@@ -1,4 +1,6 @@
-"""The occurrences of a word in a text, and computations on their vectors, scaled to length 1."""
+"""
+Finds the occurrences of a word in a text, and ranks and clusters their vectors, scaled to length 1.
+"""
 
 import os
 import random
@@ -45,9 +47,9 @@ class Occurrence(NamedTuple):
 class Occurrences(NamedTuple):
     """
     The occurrences of a word in the order of the text: all `num_occurrences`, or a random
-    selection. `counts` has the frequency of each word of the text. `num_others` sentences have the
-    word in other forms, with punctuation or in another case; `forms` counts the sentences of each
-    form.
+    selection. `counts` has the frequency of each word of the text. `num_others` is the number of
+    sentences that have the word in another form, with punctuation or in another case. `forms` has
+    this number for each form.
     """
 
     occurrences: list[Occurrence]
@@ -69,7 +71,8 @@ def search(
     Searches a text for a word. The text is read once and is not kept in memory. `split` cuts a line
     of raw text into tokenized sentences; by default, each line is one tokenized sentence. A
     sentence of more than 256 tokens is cut into several. If the word occurs more than
-    `max_occurrences` times, this many occurrences are drawn, all equally probable.
+    `max_occurrences` times, `max_occurrences` occurrences are drawn at random, all equally
+    probable.
     """
     generator = random.Random(seed)
     sample: list[tuple[int, Occurrence]] = []
@@ -118,8 +121,8 @@ def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) ->
 
 def cluster(vectors: torch.Tensor, num_clusters: int) -> list[Ranking]:
     """
-    Clusters vectors with k-means, and returns the clusters, the largest first. There are fewer than
-    `num_clusters` if there are fewer distinct vectors.
+    Clusters vectors with k-means, and returns the clusters, the largest first. There are at most as
+    many clusters as distinct vectors.
     """
     # Only this function needs scikit-learn, whose import takes a second.
     from sklearn.cluster import KMeans

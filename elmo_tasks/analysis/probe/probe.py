@@ -1,4 +1,7 @@
-"""Probes, which predict the tags of words from their vectors (Peters et al. 2018, section 5.3)."""
+"""
+Trains probes: classifiers that predict the tags of words from their vectors (Peters et al. 2018,
+section 5.3).
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,8 +41,8 @@ def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float
 class MostFrequent:
     """
     Predicts the tag that a word or lemma (`keys`) most often has in the training data. A word that
-    these data lack gets the most frequent tag of all words. Of two equally frequent tags, the one
-    that occurs first is taken. A token with several tags counts once for each.
+    the training data lack gets the most frequent tag of all words. Of two equally frequent tags,
+    the tag that occurs first counts. A token with several tags counts once for each tag.
     """
 
     def __init__(self, keys: Iterable[str], tags: Iterable[tuple[str, ...]]) -> None:
@@ -134,8 +137,8 @@ class NearestProbe:
     """
     Predicts the nearest sense of each word in each layer. The tags of a word are its senses. The
     vector of a sense is the mean over its tokens in the training data, and the nearest sense has
-    the largest cosine. Of two equally near senses, the more frequent one is taken. A word that the
-    training data lacks gets the most frequent tag of all.
+    the largest cosine. Of two equally near senses, the more frequent sense is predicted. A word
+    that the training data lack gets the most frequent tag of all.
     """
 
     def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
@@ -164,7 +167,10 @@ PROBES: dict[str, Callable[..., LinearProbe | NearestProbe]] = {
 
 
 def _means(train: TaggedTokens, layer: int, rows: list[int]) -> tuple[list[str], torch.Tensor]:
-    """Returns a word's senses, the most frequent first, and their unit vectors (senses, dim)."""
+    """
+    Returns the senses of a word, the most frequent first, and their vectors, scaled to length 1:
+    shape (senses, dim).
+    """
     of_sense: defaultdict[str, list[int]] = defaultdict(list)
     for row in rows:
         for sense in train.tags[row]:

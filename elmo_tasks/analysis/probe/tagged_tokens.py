@@ -13,8 +13,8 @@ from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 class GoldSentence(NamedTuple):
     """
-    A sentence with the gold tags of its tokens: one, none or several. Tokens with the same key (the
-    lemma, or the token itself) count as one word.
+    A sentence with the gold tags of its tokens. A token may have one tag, none or several. Tokens
+    with the same key (the lemma, or the token itself) count as one word.
     """
 
     words: list[str]
@@ -72,7 +72,7 @@ class ColumnReader:
 
 class TaggedTokens(NamedTuple):
     """
-    Those tokens of a file that have a tag, with their layers: shape (tokens, num_layers, 2 *
+    The tokens of a file that have a tag, and their layers: shape (tokens, num_layers, 2 *
     projection_dim), in float16.
     """
 

@@ -1,6 +1,6 @@
 """
-What the annotations of a class do not say of its arguments: which of them AllenNLP gives while it
-makes the object, and what numbers they can be.
+Knows facts about the arguments of classes that their annotations do not say: which arguments
+AllenNLP passes itself, and which numbers an argument may be.
 """
 
 import re
@@ -50,18 +50,24 @@ ELMO_INDEXER = "elmo"
 
 
 def is_given(name: str, kind: type) -> bool:
-    """Returns whether a training gives this argument, so that a config may lack it."""
+    """Returns whether a training run passes this argument. A config may then lack it."""
     kinds = (names for base, names in _TO_KIND.items() if issubclass(kind, base))
     return name in _TO_ALL or any(name in names for names in kinds)
 
 
 def is_complete(kind: Any) -> bool:
-    """Returns whether it is known what is given to an object of this kind that is made later."""
+    """
+    Returns whether all arguments are known that a training run passes to an object of this kind, if
+    the object is made later.
+    """
     return isinstance(kind, type) and issubclass(kind, tuple(_TO_KIND))
 
 
 def check_number(name: str, value: Any, path: str) -> None:
-    """Raises `ConfigurationError` if an argument of this name cannot be this number, or these."""
+    """
+    Raises `ConfigurationError` if an argument of this name cannot have this number, or one of these
+    numbers.
+    """
     rule = next((rule for rule in _RULES if re.fullmatch(rule[0], name)), None)
     if rule is None:
         return

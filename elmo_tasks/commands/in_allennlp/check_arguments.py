@@ -1,9 +1,9 @@
 """
-Checks the arguments of every object that a config of a training run describes, before data are
-read: their names, and whether each value is of the kind that the argument's annotation names.
+Checks the arguments of every object in the config of a training run, before data are read: the
+names of the arguments, and whether each value fits the annotation of its argument.
 
-AllenNLP makes an object only when training needs it, after the data were read, and it does not
-check all values. Classes that read their arguments themselves are not checked here.
+AllenNLP makes many objects only after the data are read, and does not check all values. Classes
+that read their config themselves are not checked here.
 """
 
 import json
@@ -50,9 +50,9 @@ _SIMPLE: dict[Any, tuple[str, set[type]]] = {
 
 def check_arguments(config: Mapping[str, Any]) -> None:
     """
-    Raises `ConfigurationError` for the first argument in a config of a training run that is
-    missing, has another name, or is of another kind. The message has its path, such as
-    `model.encoder`.
+    Raises `ConfigurationError` for the first argument in the config of a training run that is
+    missing, has an unknown name, or does not fit its annotation. The message has the path of the
+    argument, such as `model.encoder`.
     """
     if "type" in config:
         # Another `TrainModel`, such as the user's own.
@@ -77,7 +77,10 @@ def check_arguments(config: Mapping[str, Any]) -> None:
 
 
 def as_object(kind: Any, value: Any, path: str) -> dict[str, Any]:
-    """Returns the JSON object that a value of a config stands for, after a check as above."""
+    """
+    Returns the JSON object that a value of a config stands for, after it is checked as in
+    `check_arguments`.
+    """
     _check(kind, value, path)
     return {"type": value} if isinstance(value, str) else value
 
@@ -85,8 +88,9 @@ def as_object(kind: Any, value: Any, path: str) -> dict[str, Any]:
 @contextmanager
 def named_errors() -> Iterator[None]:
     """
-    While the block runs, an error of a class that AllenNLP makes from a config becomes a
-    `ConfigurationError` with the class's path in the config. Classes that read data are left out.
+    Adds a path to errors while the block runs: an error of a class that AllenNLP makes from a
+    config becomes a `ConfigurationError` with the path of the class in the config. Errors of
+    classes that read data stay as they are.
     """
     original = FromParams.__dict__["from_params"]
 
@@ -136,7 +140,7 @@ def _check_argument(parameter: Parameter, value: Any, path: str, is_whole: bool 
 def _check(kind: Any, value: Any, path: str, is_whole: bool = True) -> None:
     """
     Raises `ConfigurationError` unless AllenNLP can make an object of a kind from a value. With
-    `is_whole`, it knows what is given to the object besides the config.
+    `is_whole`, all arguments that do not come from the config are known.
     """
     origin, args = get_origin(kind), get_args(kind)
     if origin is Lazy:
@@ -238,9 +242,9 @@ def _arguments(target: Any, method: str | None = None) -> Mapping[str, Parameter
 
 def _is_wrong(name: str, target: Any, arguments: Mapping[str, Parameter]) -> bool:
     """
-    Returns whether a class has no argument of this name. A user's class with `**kwargs` may take
-    any argument. Classes of AllenNLP and of this package pass `**kwargs` to their base classes,
-    whose arguments are known; a name that is nearly that of a known argument is wrong there.
+    Returns whether a class has no argument of this name. A class with `**kwargs` may take any
+    argument. But in AllenNLP and this package, `**kwargs` go to base classes with known arguments.
+    There, a name that is similar to the name of a known argument is wrong.
     """
     if not any(argument.kind is Parameter.VAR_KEYWORD for argument in arguments.values()):
         return True
@@ -254,7 +258,9 @@ def _is_known(target: Any) -> bool:
 
 
 def _reads_one_file(reader: Any) -> bool:
-    """Returns whether a reader is one of AllenNLP or this package, which take one path."""
+    """
+    Returns whether a reader takes one path, as all readers of AllenNLP and of this package do.
+    """
     name = reader.get("type") if isinstance(reader, dict) else reader
     if not isinstance(name, str) or isinstance(reader, dict) and "reader" in reader:
         return False
@@ -274,7 +280,7 @@ def _is(origin: Any, base: type) -> bool:
 
 
 def _expected(kind: Any) -> str:
-    """Returns the kind in words, or no words if a value of this kind can be anything."""
+    """Returns the kind in words, or an empty text if any value is of this kind."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is Lazy or _is_object(kind) or _is(origin, Mapping):
         return "an object"

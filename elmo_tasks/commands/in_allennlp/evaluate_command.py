@@ -57,8 +57,8 @@ def evaluate(args: argparse.Namespace) -> dict[str, Any]:
 
 def _data_paths(names: str) -> list[Any]:
     """
-    Returns the paths in a list with commas. A path may also be a text in JSON, for a reader that
-    takes such a value.
+    Returns the paths in a list with commas. If the items are JSON, returns their values, because
+    some readers take JSON in place of a path.
     """
     try:
         return json.loads(f"[{names}]")
@@ -67,7 +67,7 @@ def _data_paths(names: str) -> list[Any]:
 
 
 def _outputs(args: argparse.Namespace, option: str, num_paths: int) -> list[str | None]:
-    """Returns the output of an option for each file of data."""
+    """Returns the file that an option names for each file of data."""
     names = getattr(args, option)
     if names is None:
         return [None] * num_paths

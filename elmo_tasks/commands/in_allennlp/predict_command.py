@@ -58,7 +58,7 @@ def predict(args: argparse.Namespace) -> None:
 
 
 def shared_of(args: argparse.Namespace) -> JsonDict:
-    """Returns the texts and settings that the options give all inputs."""
+    """Returns the texts and settings that the options set for all inputs."""
     shared_fields: JsonDict = {}
     if args.passage is not None:
         if args.passage == args.input_file == "-":
@@ -89,9 +89,9 @@ def write_answers(
     header: bool = True,
 ) -> None:
     """
-    Writes answers as a file of a form, which appears whole; without any answer, no file appears. If
-    some inputs cannot be read or answered, the file has the answers to the others, and the
-    `ValueError` is raised after that.
+    Writes answers to a file in the given form. The file appears whole, and only if there is an
+    answer. If some inputs cannot be read or answered, the file has the answers to all other inputs.
+    Then the `ValueError` is raised.
     """
     failures: list[ValueError] = []
     if form in TABLES:
@@ -110,7 +110,7 @@ def write_answers(
 
 
 def _until_failure(items: Iterable[_T], failures: list[ValueError]) -> Iterator[_T]:
-    """Yields items. A `ValueError` ends them, and is added to the failures."""
+    """Yields items until a `ValueError` is raised. The error is added to `failures`."""
     try:
         yield from items
     except ValueError as error:

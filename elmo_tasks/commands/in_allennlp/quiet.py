@@ -1,6 +1,6 @@
 """
-Limits AllenNLP's messages on the console of `elmo-tasks` to those that a person needs. The log
-files of a training run have all messages.
+Hides the messages of AllenNLP that a user of `elmo-tasks` does not need. They are hidden only on
+the console: the log files of a training run have all messages.
 """
 
 import logging
@@ -39,7 +39,10 @@ def make_quiet() -> None:
 
 @contextmanager
 def kept_quiet() -> Iterator[None]:
-    """While the block runs, the console stays quiet when AllenNLP sets up a training run's logs."""
+    """
+    Keeps the console quiet while the block runs, even when AllenNLP sets up the logs of a training
+    run.
+    """
     from allennlp.common import logging as allennlp_logging
 
     prepare = allennlp_logging.prepare_global_logging

@@ -56,13 +56,14 @@ def train_model(
     """
     Trains as AllenNLP's `train_model` does, with six more guarantees:
 
-    - A mistake in the config is found before data are read, where the config alone shows it.
+    - A mistake that the config alone shows is found before data are read.
     - A training run that fails before its first checkpoint leaves no file of its own in the folder.
-    - Only one process at a time uses the folder. A second one fails before `force` replaces it.
-    - `force` removes what a training run wrote, by name, and nothing that this run reads: neither
-      files that the config names, nor `inputs`, such as the files that the config imports.
-    - The archive appears whole or not at all, and only the first of several nodes writes it;
-      without `archive`, no node does.
+    - Only one process at a time uses the folder. A second process fails, even with `force`.
+    - `force` removes only files with the names of a training run's files, and no file that this run
+      reads: no file that the config names, and none of `inputs`, such as the files that the config
+      imports.
+    - The archive appears whole or not at all. Only the first of several nodes writes it. Without
+      `archive`, it is not written.
     - The config in the folder has the options of each biLM in full, so the archive needs no other
       file.
     """
@@ -122,9 +123,9 @@ def train_model(
 @contextmanager
 def _removed_after_an_error(folder: Path, is_new: bool, nodes: int) -> Iterator[None]:
     """
-    Removes what a new training run wrote if it fails without a checkpoint, so that the corrected
-    command can be typed again. After Ctrl-C, nothing is removed, because `--recover` needs the
-    files.
+    If a new training run fails without a checkpoint, removes its files, so that the user can
+    correct the config and type the same command again. After Ctrl-C, nothing is removed, because
+    `--recover` needs the files.
     """
     existed = folder.exists()
     try:

@@ -1,5 +1,6 @@
 """
-The names of the files that a training run writes to its folder: `--force` removes these alone.
+Knows the names of the files that a training run writes to its folder. `--force` removes only files
+with these names.
 """
 
 import json
@@ -64,9 +65,9 @@ def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) 
 
 def check_data(config: dict[str, Any]) -> None:
     """
-    Raises an error if a file of data or of vectors that a config names is not there. It is called
-    before a training run is removed. Addresses, patterns, files in archives, and all data of a
-    reader that is not of this package are not checked: the reader finds them itself.
+    Raises an error if a file of data or of vectors that a config names is missing. This function is
+    called before an old training run is removed. It does not check addresses, patterns, files in
+    archives, and the data of a reader from elsewhere.
     """
     for part in ("train", "validation", "test"):
         path, reader = config.get(f"{part}_data_path"), config.get("dataset_reader")
@@ -100,7 +101,7 @@ def _vectors(config: Any) -> Iterator[str]:
 
 
 def remove_training(folder: str | os.PathLike) -> None:
-    """Removes what a training run wrote to a folder that `check_folder` has allowed."""
+    """Removes the files that a training run wrote to a folder. Call `check_folder` first."""
     for name in _files(folder):
         Path(folder, name).unlink()
     for parent, _, _ in os.walk(os.fspath(folder), topdown=False):
@@ -109,7 +110,10 @@ def remove_training(folder: str | os.PathLike) -> None:
 
 
 def _files(folder: str | os.PathLike) -> list[str]:
-    """Returns the sorted paths of all files in a folder, in which links are no folders."""
+    """
+    Returns the sorted paths of all files in a folder. A link counts as a file, even if it leads to
+    a folder.
+    """
     names = []
     for parent, folders, files in os.walk(os.fspath(folder)):
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]

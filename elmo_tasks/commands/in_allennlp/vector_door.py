@@ -1,4 +1,6 @@
-"""Lets AllenNLP's `embedding` and vocabulary read files of vectors by our `read_vectors`."""
+"""
+Lets AllenNLP's `embedding` and vocabulary read files of vectors by `read_vectors` of this package.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +18,9 @@ from elmo_tasks.common.vector_files import read_vectors, vector_words
 @contextmanager
 def vectors_read_by_us() -> Iterator[None]:
     """
-    Lets AllenNLP read text files of vectors by `read_vectors` while the block runs. Its own reading
-    ends in `StopIteration` for an empty file, and leaves out lines with tabs or too few numbers.
+    Lets AllenNLP read text files of vectors by `read_vectors` while the block runs. AllenNLP's own
+    function raises `StopIteration` for an empty file, and leaves out lines with tabs or too few
+    numbers.
     """
     with (
         replaced(vocabulary, _read_pretrained_tokens=vector_words),
@@ -30,7 +33,8 @@ def _embedding_weight(
     path: str, dim: int, vocab: Vocabulary, namespace: str = "tokens"
 ) -> torch.Tensor:
     """
-    Returns a row for each word: its vector or, as in AllenNLP, a random vector of the same scale.
+    Returns a row for each word: its vector in the file or, as in AllenNLP, a random vector of the
+    same scale.
     """
     words = vocab.get_index_to_token_vocabulary(namespace)
     vectors = read_vectors(path, dim, set(words.values()))

@@ -21,8 +21,8 @@ def write_archive(
     include_in_archive: Iterable[str] | None = None,
 ) -> Path:
     """
-    Writes `model.tar.gz` to the folder of a training run, whole or not at all, with the members
-    that AllenNLP's `archive_model` puts there.
+    Writes `model.tar.gz` to the folder of a training run, with the members of an archive of
+    AllenNLP's `archive_model`. The file appears whole or not at all.
 
     # Parameters
 

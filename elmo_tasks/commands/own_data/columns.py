@@ -27,8 +27,8 @@ def choose_columns(
     separator: str | None = None,
 ) -> ClassifyReader:
     """
-    Returns a reader of the columns that have the texts and the labels. Columns that are not given
-    are chosen by their names. `separator` is as for `ClassifyReader`.
+    Returns a reader of the columns with the texts and the labels. Columns that are not given are
+    chosen by their names. For `separator`, see `ClassifyReader`.
 
     # Raises
 

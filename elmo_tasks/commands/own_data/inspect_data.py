@@ -44,9 +44,8 @@ _GLOVE = "data/vectors/glove.6B.100d.120k.txt.gz"
 
 class Found(NamedTuple):
     """
-    The findings about a file: a description (`lines`), hints what to correct or to do (`notes`),
-    values for fields of the config (`fields`), and the text of each part of the data by its path
-    (`files`).
+    The findings about a file of data: a description (`lines`), advice (`notes`), values for fields
+    of the config (`fields`), and the text of each part of the data by its path (`files`).
     """
 
     lines: list[str]
@@ -131,7 +130,7 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
 
 
 def page_examples(reader: Reader, dev: Iterable[Example]) -> list[dict[str, str]]:
-    """Returns the inputs of the first examples for validation that are short enough for a page."""
+    """Returns the first inputs of the validation data that are short enough for a page."""
     short = (example for example in dev if len(example.text) <= _LONGEST_SHOWN)
     texts = [json.loads(example.text) for example in islice(short, _NUM_SHOWN)]
     if isinstance(reader, ClassifyReader):

@@ -33,8 +33,9 @@ Reader = ClassifyReader | TagReader
 
 class Example(NamedTuple):
     """
-    A row of a table, or a sentence with tags. `lines` are written to the file of its part. `split`
-    distributes the examples of a `label` evenly, and keeps examples with equal `text` in one part.
+    A row of a table, or a sentence with tags. `lines` is its text in the file of a part. `split`
+    distributes the examples of each `label` evenly, and keeps examples with equal `text` in one
+    part.
     """
 
     lines: str
@@ -46,8 +47,8 @@ def read_examples(
     reader: Reader, path: str | os.PathLike, left_out: LeftOut | None = None
 ) -> Iterator[Example]:
     """
-    Yields the examples of a file. The rows of tables become JSON. CoNLL-U stays as it is. Sentences
-    in other columns get tabs between the columns; an index, comments and a header are left out.
+    Yields the examples of a file. The rows of tables become JSON. CoNLL-U stays as it is. In other
+    files in columns, tabs separate the columns, and an index, comments and a header are left out.
     """
     if isinstance(reader, ClassifyReader):
         return row_examples(reader, read_rows(path), left_out)
@@ -97,8 +98,8 @@ def split(examples: Sequence[Example], num_parts: int, seed: int) -> list[list[E
 
 def is_own(config: dict[str, Any]) -> bool:
     """
-    Returns whether a config is of `classify` or `tag`, the tasks for a user's own data, and has the
-    name of the metric that chooses the best epoch.
+    Returns whether a config is for a user's own data: the task is `classify` or `tag`, and the
+    config names the metric that chooses the best epoch.
     """
     return (
         config.get("dataset_reader", {}).get("type") in ("elmo_classify", "elmo_tag")
@@ -121,8 +122,8 @@ def score_of(config: dict[str, Any], folder: Path, data: str = "best_validation"
 
 def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     """
-    Returns lines with the score on the validation data and the command that predicts, after a
-    training run on a user's own data. Returns no lines for other training runs.
+    Returns the lines to print after a training run on a user's own data: the score on the
+    validation data, and a command that predicts. Returns no lines for other training runs.
     """
     if not is_own(config) or not (folder / "metrics.json").exists():
         return []
@@ -140,15 +141,15 @@ def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
 def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Train) -> list[float]:
     """
     Joins the training and the validation data, splits them into folds, and trains once for each
-    fold. A fold is the test data of its training run. A fifth of the other folds chooses the epoch,
-    and the rest is the training data. A training run that an earlier call has finished is not
-    repeated. Only the scores are kept. Prints which training run begins, and how long all will
-    take.
+    fold. The fold is the test data of its training run. Of the other folds, a fifth is the
+    validation data, which chooses the epoch, and the rest is the training data. A training run that
+    an earlier call finished is not repeated. Only the scores are kept. Prints the number of each
+    training run when it begins, and the time that is left.
 
     # Parameters
 
     config: The evaluated config of a training run of `classify` or `tag`.
-    folder: Gets the scores as `1.json` and so on.
+    folder: The folder for the scores, `1.json`, `2.json`, ....
 
     # Returns
 

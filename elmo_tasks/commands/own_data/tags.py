@@ -1,5 +1,5 @@
 """
-Chooses the tags of a user's file that a training run reads, and tells whether they mark spans.
+Chooses the tags of a user's file that a training run reads, and finds out whether they mark spans.
 """
 
 import os
@@ -37,13 +37,13 @@ def choose_tags(
     path: str | os.PathLike, column: str | None, language: str, may_be_spans: bool = True
 ) -> TagReader:
     """
-    Returns a reader of the tags of a file. Unless `column` is given, they are in the column `upos`
-    of CoNLL-U, in the field with tags or spans of JSON, or in the column `tag` of other files (see
+    Returns a reader of the tags of a file. Without `column`, the tags are in the column `upos` of
+    CoNLL-U, in the field of JSON that has tags or spans, or in the column `tag` of other files (see
     `sentence_columns`).
 
-    The tags mark spans if each is O, or is B, I, E, S, U, L, M or W, alone or with a type. They
-    also mark spans if most tags are O and no other tag has such a prefix. Otherwise, or if
-    `may_be_spans` is `False`, each word has a tag of its own.
+    The tags mark spans in two cases: if each tag is O or has a prefix (B, I, E, S, U, L, M or W),
+    and if most tags are O and the others have no prefix. Otherwise, or if `may_be_spans` is
+    `False`, each word has a tag of its own.
 
     # Raises
 
@@ -71,8 +71,8 @@ def about_tags(
     reader: TagReader, path: str | os.PathLike, sentences: Sequence[TaggedSentence]
 ) -> list[str]:
     """
-    Returns lines that say what the tags of a file are, and the first sentence as the model reads
-    it. Raises `ValueError` with file and line if the tags of a sentence mark no spans.
+    Returns lines that describe the tags of a file and show its first sentence as the model reads
+    it. Raises `ValueError` with file and line if the tags of a sentence do not mark spans.
     """
     counts = Counter(tag for sentence in sentences for tag in sentence.tags)
     usual = usual_tags(counts)
@@ -141,8 +141,8 @@ def _field(path: str | os.PathLike) -> str:
 
 def _columns(path: str | os.PathLike) -> tuple[list[str], str]:
     """
-    Returns the names of the columns of a file, by its header or its content, and the column with
-    the tags: `tag`, or else the last column whose values differ within a sentence.
+    Returns the names of the columns of a file, and the column with the tags. This is the column
+    `tag` or, without it, the last column whose values differ within a sentence.
     """
     sentences = sentence_columns(numbered_lines(path), str(path), "columns")
     head = [values for _, values, _ in islice(sentences, _MOST_LOOKED_AT)]

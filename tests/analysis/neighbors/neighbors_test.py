@@ -58,7 +58,9 @@ def test_occurrences_are_clustered_beside_the_words_of_layer_0() -> None:
 
     assert report["layer"] == "LSTM 2" and len(report["groups"]) == 3
     members = [
-        (" ".join(place["words"]), place["position"]) for group in report["groups"] for place in group
+        (" ".join(place["words"]), place["position"])
+        for group in report["groups"]
+        for place in group
     ]
     assert set(members) == occurrences_of("the") and len(members) == report["num_occurrences"]
     for group in report["groups"]:
