@@ -161,8 +161,8 @@ def _is_allowed(target: Any) -> bool:
     if target is SpacyTokenizer and find_spec("en_core_web_sm") is None:
         # AllenNLP would fetch and install this pipeline.
         raise ConfigurationError(
-            "the pipeline en_core_web_sm of spaCy is not installed: "
-            "python -m spacy download en_core_web_sm"
+            "the pipeline en_core_web_sm of spaCy is not installed: install it by python -m "
+            "spacy download en_core_web_sm"
         )
     package = target.__module__.partition(".")[0]
     if package == "allennlp":

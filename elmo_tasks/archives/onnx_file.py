@@ -37,7 +37,7 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
     """
     if bilm.options.num_words:
         raise ConfigurationError(
-            "this biLM looks words up in a list, but only a biLM of characters alone can be "
+            "this biLM has a table of words, and only a biLM of characters alone can be "
             "written as ONNX"
         )
     if bilm.state_name == "carry":

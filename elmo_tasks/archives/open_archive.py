@@ -86,8 +86,9 @@ def _open(folder: Path, cuda_device: int, overrides: str | dict[str, Any]) -> Ar
     except NotAllowed as refused:
         path, problem, *advice = refused.args
         raise ConfigurationError(
-            f"{path} in config.json {problem}, which an archive may not have (see SECURITY.md); "
-            f"{advice[0] if advice else _OF_A_CLASS}; `allennlp` loads whatever is named"
+            f"{path} in config.json {problem}, which an archive may not have (see "
+            f"SECURITY.md); {advice[0] if advice else _OF_A_CLASS}; `allennlp` does not check "
+            "what an archive names"
         ) from None
     if overrides:
         text = json.dumps(overrides) if isinstance(overrides, dict) else overrides

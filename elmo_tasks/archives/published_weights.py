@@ -82,9 +82,10 @@ def _read_bilm(
         if bilm.weights_hash().hex() == fingerprint:
             return bilm
     raise ConfigurationError(
-        f"{path} was trained with the biLM {known_as} of fingerprint {fingerprint:.16}, but "
-        f"{known_as} now has {actual}; use the biLM that it was trained with, or a model trained "
-        f"with this biLM (elmo-tasks check {known_as} says whether it is whole)"
+        f"{path} was trained with other weights of the biLM {known_as} (fingerprint "
+        f"{fingerprint:.16}) than {known_as} has now ({actual}): use the earlier {known_as}, "
+        f"or a model trained with the present one (elmo-tasks check {known_as} says whether "
+        "its files are sound)"
     )
 
 

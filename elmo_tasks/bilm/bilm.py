@@ -97,8 +97,8 @@ class BiLm(torch.nn.Module):
         for _, file in OTHER_FILES:
             if (Path(folder) / file).exists():
                 raise ConfigurationError(
-                    f"{folder} has {file} of another biLM, which would be read in place of this "
-                    "one: choose another folder"
+                    f"{folder} has {file} of another biLM; whoever opens the folder would get "
+                    "that biLM, not this one: choose another folder"
                 )
         options = exported(self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:

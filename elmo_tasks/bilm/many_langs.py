@@ -227,7 +227,7 @@ def _fill(
                 _take(encoder, f"{theirs}.{name}", state[f"{ours}.{key}"], folder, convert)
     if further := sorted([*tokens, *encoder]):
         raise ConfigurationError(
-            f"{folder}: {further[0]!r:.80} does not belong to a biLM of this config"
+            f"{folder} has the weights {further[0]!r:.80}, which a biLM of its config does not have"
         )
     token_layer.characters.set_words([characters[number] for number in order])
     token_layer.words.set_words(read_dictionary(folder / "word.dic"))

@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
     sentence_cut = _cut(args)
     if args.processes > 1:
         if device.type != "cpu":
-            raise ConfigurationError("a GPU is for one process: leave out --processes")
+            raise ConfigurationError("--cuda-device needs a single process: leave out --processes")
         one_thread()
     # A missing file is noticed before the model is loaded.
     with texts_from_args(args) as corpus:

@@ -85,9 +85,9 @@ def fitted_char_ids(char_ids: torch.Tensor, max_characters: int) -> torch.Tensor
         return char_ids
     if width == 0 or bool((char_ids[..., -1] != PAD_CHARACTER)[char_ids[..., 0] > 0].any()):
         raise ConfigurationError(
-            f"char ids must have shape (batch, length, {max_characters}), but have "
-            f"{tuple(char_ids.shape)}, in which longer words are cut; the indexer elmo_char_ids "
-            f"and batch_char_ids(sentences, {max_characters}) give all characters"
+            f"expected char ids of shape (batch, length, {max_characters}), with all "
+            f"characters of long words, but got {tuple(char_ids.shape)}; make them by the "
+            f"indexer elmo_char_ids or by batch_char_ids(sentences, {max_characters})"
         )
     tokens = char_ids[..., :1] > 0
     padding = PAD_CHARACTER * tokens.expand(-1, -1, max_characters - width)

@@ -131,7 +131,7 @@ def sentence_columns(
     missing = [name for name in columns or () if name not in layout.columns]
     if layout.header and missing:
         raise ConfigurationError(
-            f"{name} has the columns {' '.join(layout.names)}, by its header, but not "
+            f"{name}: the header names the columns {' '.join(layout.names)}, but not "
             f"{' '.join(missing)}: expected {' '.join(columns or ())}"
         )
     comments: list[tuple[int, str]] = []

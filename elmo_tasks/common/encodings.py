@@ -128,5 +128,7 @@ def _bounded_lines(text: Any, path: str | os.PathLike) -> Iterator[Any]:
     while line := text.readline(_LONGEST_LINE + 1):
         number += 1
         if len(line) > _LONGEST_LINE:
-            raise ValueError(f"{path}:{number}: the line unfolds to over {_LONGEST_LINE:,} bytes")
+            raise ValueError(
+                f"{path}:{number}: the line has over {_LONGEST_LINE:,} bytes after decompression"
+            )
         yield line

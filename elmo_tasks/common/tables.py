@@ -63,8 +63,8 @@ def _beginning(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line],
         raise ValueError(f"{name}:{first[0][0]}: {TWO_ENDS}")
     if first and _PAGE.match(first[0][1]):
         raise ValueError(
-            f"{name}:{first[0][0]}: is a page of HTML, as sites give in place of a file that needs "
-            "a login; download the file itself"
+            f"{name}:{first[0][0]}: is a page of HTML; a site may send a page in place of a "
+            "file that needs a login: download the file itself"
         )
     delimiter = names_delimiter(first[0][1]) if first else None
     if delimiter:
@@ -167,8 +167,9 @@ def _delimiter(sample: Sequence[str], name: str, kind: str) -> str:
     if len(even) > 1:
         first, second = even[:2]
         raise ValueError(
-            f"{name}: {_DELIMITERS[first]} and {_DELIMITERS[second]} both cut each of the first "
-            f"rows alike; write a first line that tells which it is: sep={first} or sep={second}"
+            f"{name}: {_DELIMITERS[first]} and {_DELIMITERS[second]} both give the first rows "
+            "equal numbers of fields; write a first line that names the delimiter: "
+            f"sep={first} or sep={second}"
         )
     return [*even, *cutting, usual][0]
 

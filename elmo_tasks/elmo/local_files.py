@@ -54,7 +54,7 @@ def local_file(address: str, name: str, kind: str) -> Path:
         raise ConfigurationError(f"there is no file of {kind} {label}") from None
     except OSError as error:
         raise ConfigurationError(
-            f"the {kind} {name} cannot be had: {error}; without a network, give a local path"
+            f"the {kind} {name} cannot be fetched: {error}; without a network, give a local path"
         ) from None
 
 

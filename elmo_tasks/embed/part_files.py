@@ -56,7 +56,9 @@ class Parts:
         names = self._names()
         begun = self._begun() if ABOUT in names else None
         if begun is None and any(not name.startswith(".") for name in names):
-            raise ConfigurationError(f"{folder} has files of something else; use another folder")
+            raise ConfigurationError(
+                f"{folder} has files that elmo-tasks embed did not write; use another folder"
+            )
         differ = [name for name in about if begun is not None and begun.get(name) != about[name]]
         if differ:
             self._refuse_or_remove(" and another ".join(differ), names)
@@ -152,8 +154,8 @@ class Parts:
                 begun = None
         if not isinstance(begun, dict) or not begun.keys() >= {"embedding", "biLM"}:
             raise ConfigurationError(
-                f"{self.folder} has files of something else: {ABOUT} is not that of elmo-tasks "
-                "embed; use another folder"
+                f"{self.folder} has a file {ABOUT} that elmo-tasks embed did not write; use "
+                "another folder"
             )
         return begun
 

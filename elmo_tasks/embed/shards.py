@@ -151,7 +151,8 @@ def _lists(name: str, values: list[Array]) -> pyarrow.Array:
     flat = numpy.concatenate([numpy.zeros(0, numpy.float16), *values])
     if not numpy.isfinite(flat).all():
         raise ConfigurationError(
-            f"the column {name} has a value beyond float16; write HDF5, which has float32"
+            f"the column {name} has a value that is too large for float16; write HDF5, which "
+            "has float32"
         )
     ends = numpy.cumsum([0, *map(len, values)])
     kind = pyarrow.large_list(pyarrow.float16())

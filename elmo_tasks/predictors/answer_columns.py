@@ -40,8 +40,9 @@ class AnswerColumns:
         self._layout = layout_of_file(path, kind, columns)
         if self._layout.separator == IN_LINE:
             raise ConfigurationError(
-                f"{path} has a sentence of {'word/tag'!r} on each line, and no columns to write a "
-                "tag behind: choose an output that ends in .csv, .jsonl or .txt"
+                f"{path} has sentences of {'word/tag'!r}, not columns, so the predicted tags "
+                "cannot be a further column: choose an output that ends in .csv, .jsonl or "
+                ".txt"
             )
         self._separator = "\t" if suffix_of(output) == ".tsv" else self._layout.separator
         labels = predictor._model.vocab.get_token_to_index_vocabulary("labels")

@@ -47,8 +47,8 @@ def form_of(
     suffix_form = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
     if suffix == ".conllu":
         raise ConfigurationError(
-            f"{output}: CoNLL-U has ten columns, and no place for answers: choose a name that ends "
-            "in .conll or .tsv, where the predicted tag is behind them"
+            f"{output}: CoNLL-U has exactly ten columns, so a predicted tag cannot be added: "
+            "choose a name that ends in .conll or .tsv"
         )
     if in_json and suffix_form in (*TABLES, "columns"):
         raise ConfigurationError(
@@ -63,8 +63,8 @@ def form_of(
             return "columns"
     if suffix_form == "columns" and source is not None:
         raise ConfigurationError(
-            f"{output} is the name of a file in columns, but {source} does not get a tag for each "
-            "token in columns: choose a name that ends in .csv, .jsonl or .txt"
+            f"{output} is the name of a file in columns, but the answers to {source} are not "
+            "a tag for each token: choose a name that ends in .csv, .jsonl or .txt"
         )
     form = suffix_form or (kind if output is not None and kind in TABLES else "text")
     package = _PACKAGES.get(form)

@@ -39,8 +39,8 @@ def column_inputs(path: str, kind: str, predictor: TextPredictor) -> Inputs:
     """Returns the sentences of a file in CoNLL-U or in columns."""
     if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(
-            f"{STDIN if path == '-' else path} is in columns: `predict` reads columns only from a "
-            "file, for a model of single sentences; give text or JSON"
+            f"{STDIN if path == '-' else path} is in columns, which are read only from a file "
+            "and only for a model of single sentences: give text or JSON"
         )
     word = "form" if kind == "conllu" else "word"
     sentences = sentence_columns(

@@ -50,9 +50,9 @@ def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> Tag
     tags: Any = values.get(column)
     if words and isinstance(tags, list) and tags and all(isinstance(tag, int) for tag in tags):
         raise ValueError(
-            f"{column} has numbers, {tags!r:.40}, whose names are not in the file: write the names "
-            f"(for a dataset of Hugging Face, the names in features[{column!r}]), or save it with "
-            "to_parquet, which keeps them"
+            f"{column} has numbers, {tags!r:.40}, and the file does not name them: write the "
+            f"names (a dataset of Hugging Face has them in features[{column!r}]), or save the "
+            "dataset with to_parquet, which keeps them"
         )
     if words and _are_words(tags):
         if len(words) != len(tags):

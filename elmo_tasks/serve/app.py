@@ -294,8 +294,8 @@ class Answering:
         if num_words > most:
             raise HTTPException(
                 413,
-                f"the request has {num_words:,} words and punctuation marks; {most:,} are "
-                "allowed, and each input counts as one or more",
+                f"the request has {num_words:,} words and punctuation marks (at least one for "
+                f"each input); {most:,} are allowed",
             )
         return inputs
 

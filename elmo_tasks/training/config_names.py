@@ -100,8 +100,8 @@ def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
         if config_path(path) != path:
             imported, hint = f"{str(path).replace(':', '/')}.jsonnet", ""
         raise ConfigurationError(
-            f"{name} is a choice, which a config can set but --overrides cannot: {hint}save "
-            f"a .jsonnet file with (import '{imported}') {{ {name}: ... }}"
+            f"--overrides cannot set the choice {name}: {hint}save a .jsonnet file with "
+            f"(import '{imported}') {{ {name}: ... }}"
         )
     names = sorted(choices - {*unknown}) + sorted(field_names)
     raise ConfigurationError(f"the config has no field {name!r}{nearest_or_all(name, names)}")

@@ -218,6 +218,7 @@ def _check_alike(model: Model) -> None:
     ranks = [rank for rank, hash_of in enumerate(everyone) if hash_of != everyone[0]]
     if ranks:
         raise ConfigurationError(
-            f"the processes {', '.join(map(str, ranks))} have other words or weights than process "
-            "0: every node needs the same config and the same text"
+            f"the processes {', '.join(map(str, ranks))} have another vocabulary or other "
+            "shapes of weights than process 0: every node needs the same config and the same "
+            "text"
         )

@@ -281,7 +281,8 @@ def test_another_bilm_is_refused(
     ):
         monkeypatch.setitem(KNOWN_BILMS, "tiny", str(weights))
         message = (
-            rf"was trained with the biLM tiny of fingerprint \w{{16}}, but tiny now has {found};"
+            r"was trained with other weights of the biLM tiny \(fingerprint \w{16}\) than tiny has "
+            rf"now \({found}\): "
         )
         with pytest.raises(ConfigurationError, match=message):
             open_archive(sst[1])

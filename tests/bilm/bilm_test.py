@@ -118,7 +118,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(({"content": text}, "is not JSON") for text in (b"{", b"", b"\xff")),
     *(({"content": text}, "is not a JSON object") for text in (b"[1, 2]", b"3")),
     *(
-        ({"char_ids": shape}, r"\(batch, length, 50\), but have .*elmo_char")
+        ({"char_ids": shape}, r"\(batch, length, 50\), with .*elmo_char")
         for shape in ((2, 3), (2, 3, 49), (2, 4, 3, 50))
     ),
 ]

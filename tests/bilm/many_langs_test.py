@@ -150,7 +150,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         b"a\t0\n<oov>\t1\n",
         "char.dic lacks the entries <bos>, <eos>, <pad>, <bow>, <eow>",
     ),
-    ("encoder.pkl", {"further": torch.zeros(1)}, "'further' does not belong to a biLM of this"),
+    ("encoder.pkl", {"further": torch.zeros(1)}, "has the weights 'further', which a biLM"),
     ("token_embedder.pkl", {BIAS: torch.zeros(2)}, r"bias has shape \(2,\), .* ask for \(6,\)"),
     ("token_embedder.pkl", {BIAS: torch.full((6,), torch.nan)}, "bias holds a value that is not a"),
     ("sizes.json", {"token_embedder": {"char_dim": 0}}, "char_cnn.embedding.dim cannot be 0"),

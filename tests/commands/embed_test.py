@@ -160,7 +160,7 @@ REFUSED: list[tuple[str, list[Any], str]] = [
     ("out.hdf5", ["--place", "input"], "--place chooses a mix: give --mix as well"),
     ("out.txt", ["--words", 9, "--all"], "leave out --all"),
     ("out.txt", ["--words", 9, "--processes", 2], "and --processes"),
-    ("there.hdf5", ["--shards"], "there.hdf5 has files of something else"),
+    ("there.hdf5", ["--shards"], "there.hdf5 has files that elmo-tasks embed did not write"),
     ("there.hdf5", [], "there.hdf5 exists; choose another name, or replace it with --force"),
     (".", [], ". is a folder with the input text.txt in it"),
     (os.curdir + "/new/../there.hdf5", [], "exists; choose another name"),

@@ -103,7 +103,7 @@ def test_weights_too_large_for_16_bits_are_refused(
 
 # The model, the options, and words of the message.
 REFUSED: list[tuple[str, list[str], str]] = [
-    ("WORDS", ["--onnx"], "this biLM looks words up in a list, but only a biLM "),
+    ("WORDS", ["--onnx"], "this biLM has a table of words, and only a biLM "),
     ("SST", [], "SST holds no biLM of elmo_tasks, but a Bcn"),
     ("any", ["--place", "input"], "--place chooses a mix: give --onnx as well"),
 ]

@@ -189,7 +189,10 @@ ODD = [
     ("Marta\tO\n\tO\n", ":2: there is no word in the column word: ' O'; write it, or remove"),
     ("Marta O\n\n# Lists\nleft O\n", ":3: '# Lists' may be a comment, or the word # with a tag"),
     ("10 000\tO\nleft\tO\nleft O\n", ":3: expected 2 columns (word tag), separated by tabs, but"),
-    ("word pos tag x\nMarta N O 1\nleft V O 1\n", " has the columns word pos tag x, by its header"),
+    (
+        "word pos tag x\nMarta N O 1\nleft V O 1\n",
+        ": the header names the columns word pos tag x, but not",
+    ),
 ]
 
 

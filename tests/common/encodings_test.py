@@ -75,7 +75,9 @@ def test_a_line_that_unfolds_to_gigabytes_is_refused_with_its_number(
     path = tmp_path / "in.txt.gz"
     path.write_bytes(gzip.compress(f"one{end}two{end}{'a' * 10**6}".encode(encoding)))
 
-    with pytest.raises(ValueError, match="in.txt.gz:3: the line unfolds to over 1,000 bytes"):
+    with pytest.raises(
+        ValueError, match="in.txt.gz:3: the line has over 1,000 bytes after decompression"
+    ):
         list(read_lines(path))
 
 

@@ -145,7 +145,7 @@ def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPa
     # The real function tries for half a minute.
     monkeypatch.setattr(local_files, "local_path", fail)
 
-    with pytest.raises(ConfigurationError, match="small cannot be had.*network is unreachable"):
+    with pytest.raises(ConfigurationError, match="small cannot be fetched.*network is unreachable"):
         locate_weights("small")
 
 

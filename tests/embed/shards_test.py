@@ -230,7 +230,7 @@ def test_files_of_others_are_left_alone(text: Path, tmp_path: Path) -> None:
     out.mkdir()
     (out / "part-000000.parquet").write_text("mine")
 
-    with pytest.raises(ConfigurationError, match="has files of something else"):
+    with pytest.raises(ConfigurationError, match="has files that elmo-tasks embed did not write"):
         embedded(text, out)
     assert os.listdir(out) == ["part-000000.parquet"]
 
@@ -253,7 +253,9 @@ def test_the_folder_may_be_at_an_address(
 def test_what_cannot_be_embedded_is_refused(text: Path, tmp_path: Path) -> None:
     large = ElmoMix(3, dropout=0.0)
     large.gamma.data.fill_(1e6)
-    with pytest.raises(ConfigurationError, match="mix has a value beyond float16; write HDF5"):
+    with pytest.raises(
+        ConfigurationError, match="mix has a value that is too large for float16; write HDF5"
+    ):
         embedded(text, tmp_path / "large", "mix", mix=large)
     with pytest.raises(ConfigurationError, match="foo://out cannot be opened: Protocol not known"):
         embedded(text, "foo://out")

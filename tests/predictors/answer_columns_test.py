@@ -102,7 +102,7 @@ def test_conllu_keeps_comments_and_ranges_of_words(tmp_path: Path) -> None:
 
     behind = ["# text = Im Haus", f"{lines[1]}\t_", f"{lines[2]}\tT-0", f"{lines[3]}\tT-1"]
     assert found.splitlines() == [*behind, line("3", "Haus") + "\tT-2", ""]
-    with pytest.raises(ConfigurationError, match="CoNLL-U has ten columns, and no place"):
+    with pytest.raises(ConfigurationError, match="CoNLL-U has exactly ten columns, so a"):
         form_of("out.conllu", "text")
 
 
@@ -129,7 +129,7 @@ def test_what_has_no_columns_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="the tag 'B-a place' has a blank in it: .* .tsv"):
         spaced = Numbers(reader, ("B-a place",))
         AnswerColumns(str(tmp_path / "blanks.txt"), "out.conll", spaced)
-    with pytest.raises(ConfigurationError, match="out.conll .* in.txt does not get a tag for each"):
+    with pytest.raises(ConfigurationError, match="out.conll .* in.txt are not a tag for each"):
         form_of("out.conll", "text", source="in.txt")
 
 

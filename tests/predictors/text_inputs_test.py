@@ -208,9 +208,9 @@ def test_columns_of_documents_and_on_the_standard_input_are_refused(
     path.write_text("#begin document (a)\nEve O\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CONLL_2003.encode())))
 
-    with pytest.raises(ConfigurationError, match=f"{path} is in columns: `predict`"):
+    with pytest.raises(ConfigurationError, match=f"{path} is in columns, which are read"):
         list(read_inputs(str(path), Documents()).records)
-    with pytest.raises(ConfigurationError, match="standard input is in columns: `predict`"):
+    with pytest.raises(ConfigurationError, match="standard input is in columns, which are read"):
         list(read_inputs("-", Sentences()).records)
 
 

@@ -195,7 +195,7 @@ def test_a_file_in_any_dress_is_read_as_it_was_meant_or_refused(
     except ValueError as error:
         assert str(error).startswith(str(path)) and "\n" not in str(error)
         # Only a word # at the beginning of a sentence can be taken for a comment.
-        assert "may be a comment" in str(error) or "mark no spans" in str(error), str(error)
+        assert "may be a comment" in str(error) or "not tags of spans" in str(error), str(error)
         return
     found = read(reader, path)
 

@@ -93,7 +93,9 @@ def test_a_text_whose_spans_no_tags_can_mark_is_left_out_and_counted(
 def test_numbers_without_names_are_refused_with_what_to_do(tmp_path: Path) -> None:
     path = in_file(tmp_path, {"tokens": WORDS, "ner_tags": [1, 2, 0, 0, 3, 0]})
 
-    with pytest.raises(ValueError, match=r":1: ner_tags has numbers, .* names are not in the file"):
+    with pytest.raises(
+        ValueError, match=r":1: ner_tags has numbers, .* the file does not name them"
+    ):
         choose_tags(path, None, "en")
 
 

@@ -247,7 +247,9 @@ def test_every_process_starts_with_the_weights_of_the_first(tmp_path: Path) -> N
 def test_processes_with_other_words_are_refused_and_named(tmp_path: Path) -> None:
     def work(rank: int) -> None:
         words = ("a", "c") if rank == 1 else ("a", "b")
-        with pytest.raises(ConfigurationError, match="processes 1 have other words or weights"):
+        with pytest.raises(
+            ConfigurationError, match="processes 1 have another vocabulary or other shapes"
+        ):
             ElmoDdpAccelerator(rank, 3).wrap_model(Weights(0, words))
 
     together(work, tmp_path, 3)

@@ -204,7 +204,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str, is_whole: bool) 
             raise _refused(f"{path}.type", name, "a string")
         if "." not in name and name not in kind.list_available():
             nearest = nearest_or_all(name, kind.list_available())
-            raise ConfigurationError(f"{path} names no {kind.__name__}: {name!r}{nearest}")
+            raise ConfigurationError(f"{path}: there is no {kind.__name__} named {name!r}{nearest}")
         target, method = kind.resolve_class_name(name)
     if getattr(target, "from_params", None) is None or _reads_itself(target):
         return

@@ -118,8 +118,8 @@ def _mark_spans(path: str | os.PathLike, sentences: Iterable[TaggedSentence]) ->
         first = min(lines[0] for lines in odd.values())
         fitting = next(tag for tag in places if usual.get(tag, "O") != "O")
         raise ConfigurationError(
-            f"{path}:{first}: {num_odd:,} of {num_all:,} tags mark no spans, unlike others such "
-            f"as {fitting}: {names}; mend them, or learn a tag for each word with --no-spans"
+            f"{path}:{first}: {num_odd:,} of {num_all:,} tags are not tags of spans such as "
+            f"{fitting}: {names}; correct them, or learn a tag for each word with --no-spans"
         )
     return not odd and len(places) > 1
 

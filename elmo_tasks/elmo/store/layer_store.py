@@ -175,7 +175,7 @@ def encode(layers: torch.Tensor, dtype: str) -> Array:
     array = layers.to(getattr(torch, dtype)).numpy()
     if not numpy.isfinite(array).all():
         raise ConfigurationError(
-            f"a layer of the biLM has a value beyond {dtype}, the dtype of its store"
+            f"a layer of the biLM has a value that is too large for {dtype}, the dtype of its store"
         )
     half = array.shape[2] // 2
     # Shape: ((2 * num_layers - 1) * length, dim / 2)

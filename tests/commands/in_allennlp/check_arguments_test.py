@@ -50,7 +50,11 @@ MISTAKES = [
         "model: the Bcn has no argument 'dropuot'; did you mean 'dropout'?",
     ),
     ("model.encoder.hiden_size", 8, "model.encoder: .* 'hiden_size'; did you mean 'hidden_size'?"),
-    ("model.encoder.type", "lstmm", "model.encoder names no Seq2SeqEncoder: 'lstmm'; did you mean"),
+    (
+        "model.encoder.type",
+        "lstmm",
+        "model.encoder: there is no Seq2SeqEncoder named 'lstmm'; did you mean",
+    ),
     ("model.encoder.hidden_size", "8", 'model.encoder.hidden_size must be a whole number, not "8"'),
     ("model.encoder", None, "model.encoder must be an object, not null"),
     ("model.feedforward.hidden_dims", "x", "model.feedforward.hidden_dims must be .*a list"),

@@ -68,7 +68,11 @@ def test_the_evaluation_of_a_config_may_be_a_name_alone(
     ("field", "value", "words"),
     [
         ("evaluation", 3, "evaluation must be an object, not 3"),
-        ("evaluation", "simpel", "evaluation names no Evaluator: 'simpel'; did you mean 'simple'"),
+        (
+            "evaluation",
+            "simpel",
+            "evaluation: there is no Evaluator named 'simpel'; did you mean 'simple'",
+        ),
         ("data_loader", [1], r"data_loader must be an object, not \[1\]"),
         ("data_loader", {"batch_sise": 3}, "no argument 'batch_sise'; did you mean 'batch_size'"),
         ("data_loader", {"batch_size": "x"}, "data_loader.batch_size must be a whole number"),

@@ -117,8 +117,8 @@ def test_few_tags_that_mark_no_spans_are_named_with_their_lines(tmp_path: Path) 
         choose_tags(path, None, "en")
 
     assert str(error.value) == (
-        f"{path}:15: 1 of 12 tags mark no spans, unlike others such as B-PER: 'LOC' (line 15); "
-        "mend them, or learn a tag for each word with --no-spans"
+        f"{path}:15: 1 of 12 tags are not tags of spans such as B-PER: 'LOC' (line 15); "
+        "correct them, or learn a tag for each word with --no-spans"
     )
     assert said(path, may_be_spans=False)[0].endswith("I-LOC could mark spans, but not LOC.")
 
