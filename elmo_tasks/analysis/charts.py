@@ -51,8 +51,8 @@ def draw_mixes(mixes: Sequence[dict[str, Any]]) -> "Figure":
 
 def draw_ablation(report: dict[str, Any]) -> "Figure":
     """
-    Draws a curve for each variant over the fractions of the training data: the means over seeds,
-    with standard deviations.
+    Draws a curve for each variant: its mean score over the seeds, with the standard deviation,
+    against the fraction of the training data.
     """
     rows = [row for row in report["rows"] if row["values"]]
     fractions, scale = fractions_of(report), 100 if report["in_percent"] else 1

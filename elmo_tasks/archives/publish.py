@@ -164,7 +164,7 @@ def _num_bytes(folder: Path) -> int:
 def _named_bilms(
     model: Model, config: dict[str, Any], name: str | None
 ) -> dict[str, tuple[str, str]]:
-    """Returns the `bilms` of `Published`: the biLMs that others can get by name."""
+    """Returns the `bilms` of `Published`: the biLMs that anybody can get by name."""
     if name is not None and not is_name(name):
         raise ConfigurationError(
             f"{name} is not the name of a biLM: give the name of a known biLM or of a repository "

@@ -44,7 +44,7 @@ class BiLm(torch.nn.Module):
     """
     The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN
     (or a table of words, or both), and two separate stacks of LSTMs. The weights of a `BiLm` can be
-    trained; those of a `FrozenBiLm` cannot.
+    trained; the weights of a `FrozenBiLm` cannot.
 
     # Parameters
 
@@ -137,7 +137,7 @@ class BiLm(torch.nn.Module):
         return self.forward_stack, self.backward_stack
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Returns all tensors of the state dict, by name, except those of the start state."""
+        """Returns all tensors of the state dict, by name, except the start state."""
         tensors = self.state_dict()
         return {name: tensors[name] for name in tensors if not name.startswith("state.")}
 

@@ -189,7 +189,10 @@ class FrozenBiLm(BiLm):
         _note_weights(self, None)
 
     def weights_hash(self) -> bytes:
-        """Returns what `BiLm.weights_hash` does. The hash is kept until the weights change."""
+        """
+        Returns a hash of the weights, as `BiLm.weights_hash` does. The hash is kept until the
+        weights change.
+        """
         if self._weights_hash is None:
             self._weights_hash = super().weights_hash()
         return self._weights_hash

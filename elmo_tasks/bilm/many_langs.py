@@ -107,10 +107,11 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
     Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them. `config` is the
     content of `config.json`. The sizes are in `config` itself, or in a second config, which
-    `config` names and which lies in the folder or in its subfolder `configs`. If `config` names
-    none, the only other config there is read, or else the sample config of the release. Wrong sizes
-    are noticed when the weights are read. Raises `ConfigurationError` if a file is missing or
-    describes another kind of model. The file of the sample config may be missing.
+    `config` names and which lies in the folder or in its subfolder `configs`. If `config` names no
+    second config, the only other config there is read. If there is not exactly one, the sample
+    config of the release is used. Wrong sizes are noticed when the weights are read. Raises
+    `ConfigurationError` if a file is missing or describes another kind of model. The file of the
+    sample config may be missing.
     """
     sizes = config if config.keys() >= _SIZES.keys() else _sizes(config.get("config_path"), folder)
     try:

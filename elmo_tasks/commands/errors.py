@@ -1,8 +1,8 @@
 """
 Show where a model errs, and whether another model is better by more than chance.
 
-The model may be one of sentiment, entities, entailment, reading, semantic roles, coreference, or
-of your own classes or tags. The report, in Markdown, shows
+The model may be for sentiment, entities, entailment, questions about texts, semantic roles or
+coreference, or for your own classes or tags. The report, in Markdown, shows
 
 - which classes the model confuses, and precision, recall and F1 of each class, or of each type
   of entity or role;

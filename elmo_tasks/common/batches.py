@@ -26,8 +26,8 @@ def batches_by_length(
 
 def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[list[int]]:
     """
-    Yields the lengths of consecutive texts in batches of at most `max_tokens` tokens, padding
-    included. A longer text is a batch of its own.
+    Divides consecutive texts into batches of at most `max_tokens` tokens, padding included, and
+    yields the lengths of the texts in each batch. A longer text is a batch of its own.
     """
     batch: list[int] = []
     longest = 0

@@ -116,10 +116,10 @@ def sentence_columns(
     """
     Yields for each sentence the line number of its first token, the values of its tokens by column,
     and the line number of each token. Each of the numbered `lines` has one token. An empty line, or
-    the beginning or end of a document (see `is_document`), ends a sentence. The first lines tell
-    what separates the columns, and whether there are a header, an index or comments (see `Layout`).
-    Comments are counted in the log. CoNLL-U (`kind` `conllu`) has tabs between its columns; its
-    comments, the ranges of multiword tokens and empty nodes are left out.
+    the beginning or end of a document (see `is_document`), ends a sentence. The first lines show
+    which character separates the columns, and whether there are a header, an index or comments (see
+    `Layout`). Comments are counted in the log. CoNLL-U (`kind` `conllu`) has tabs between its
+    columns; its comments, the ranges of multiword tokens and empty nodes are left out.
 
     The columns of CoNLL-U are fixed. In other files, columns have by default the names in the
     header; without a header, they are `word`, `column_2`, `column_3`, ..., `tag`. A value of the

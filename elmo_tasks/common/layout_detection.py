@@ -93,8 +93,8 @@ def _separator(lines: Sequence[str], rows: list[str], columns: Sequence[str] | N
 
 def _width(table: list[list[str]]) -> int:
     """
-    Returns the most frequent number of values, without columns at the end that are empty in all
-    rows.
+    Returns how many values most rows have. Columns at the end that are empty in all rows do not
+    count.
     """
     if not table:
         return 0
@@ -129,8 +129,8 @@ def _sentences(lines: Sequence[str], separator: str, width: int) -> list[list[li
 
 def _counts(lines: Sequence[str], separator: str, column: int) -> bool:
     """
-    Returns whether a column counts the tokens of each sentence from 0 or 1, or those of the whole
-    file.
+    Returns whether a column counts the tokens of each sentence from 0 or 1, or counts the tokens of
+    the whole file.
     """
     before = None
     grows = False

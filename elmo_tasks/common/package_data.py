@@ -31,7 +31,7 @@ def config_folder() -> Path:
 
 
 def config_names() -> list[str]:
-    """Returns the names of the folders with configs, such as those of tasks."""
+    """Returns the names of the folders with configs, such as `sst`."""
     return sorted({path.parent.name for path in config_folder().glob("*/*.jsonnet")})
 
 

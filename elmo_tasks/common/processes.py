@@ -38,7 +38,9 @@ def device_of_group() -> torch.device:
 
 @torch.no_grad()
 def broadcast(tensors: Iterable[torch.Tensor]) -> None:
-    """Sets the tensors of every process to those of process 0. Does nothing in a single process."""
+    """
+    Copies the values of tensors from process 0 to every process. Does nothing in a single process.
+    """
     if rank().num_processes > 1:
         for tensor in tensors:
             distributed.broadcast(tensor, 0)

@@ -49,7 +49,9 @@ def terminal_width() -> int | None:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """Shows on a terminal what a block does, and for how long, if it takes more than a second."""
+    """
+    Shows a text and a clock on a terminal while the block runs, if it takes more than a second.
+    """
     if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE"):
         yield
         return

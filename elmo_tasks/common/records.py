@@ -137,8 +137,8 @@ def read_records(
 
     # Parameters
 
-    kind: The kind of the file, by default that of `kind_of`; or `rows` for a file with rows: JSON,
-        fastText's lines, or any table.
+    kind: The kind of the file, by default the result of `kind_of`. `rows` stands for any kind with
+        rows: JSON, fastText's lines, or a table.
     columns: The names of the columns of a file in columns (see `sentence_columns`).
     header: Whether the first row of a table has the names of its columns.
         Otherwise they are named `1`, `2`, ....

@@ -64,9 +64,8 @@ def complete_rows(
     # Parameters
 
     left_out: Counts the rows that are left out. By default, the log names them at the end.
-    are_gold: Whether the rows are learnt or scored. If so, rows that a user of
-        Prodigy ignored are left out too, and so are rejected rows, unless `answer` is one of the
-        columns.
+    are_gold: Whether the rows are learnt or scored. Then rows that a user of Prodigy ignored or
+        rejected are left out too. If `answer` is one of the columns, rejected rows stay.
 
     # Raises
 

@@ -43,7 +43,7 @@ class Notation(NamedTuple):
 def usual_tags(tags: Collection[str]) -> dict[str, str]:
     """
     Returns the usual form of each tag of a file that marks spans: `B-LOC` for `b_LOC`, `LOC-B` or
-    `B/LOC`. The file's notation is that of most tags with a type.
+    `B/LOC`. The notation of the file is the notation of most tags with a type.
     """
     span_tags = set(tags) - {"O"}
     usual = notation_of(span_tags).usual(span_tags)

@@ -184,7 +184,10 @@ def shortened(message: str) -> str:
 
 
 def _file_system(address: str) -> tuple[Any, str]:
-    """Returns the file system of fsspec that streams an address, if any, and the path in it."""
+    """
+    Returns fsspec's file system for an address, and the path in it. The file system is `None` if
+    fsspec does not stream the address.
+    """
     protocol, separator, _ = address.partition("://")
     if not separator or protocol in _FETCHED:
         return None, address

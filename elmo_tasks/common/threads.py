@@ -44,7 +44,8 @@ def one_thread() -> None:
 def few_threads() -> None:
     """
     Gives each PyTorch operator a quarter of the cores, and lets a biLM compute two parts of a batch
-    at once. With all cores, PyTorch's default, one other busy program takes most of the speed away.
+    at the same time. PyTorch's default is all cores, but then another busy program makes PyTorch
+    much slower.
     """
     _set(max(1, num_cores() // 4), divides=num_cores() > 1)
 

@@ -85,7 +85,8 @@ class Located(NamedTuple):
     @contextmanager
     def named(self) -> Iterator[None]:
         """
-        Changes errors in the block: they name what the user gave, not the folder of a local copy.
+        Changes the errors of the block: they have the name that the user gave, not the folder of a
+        local copy.
         """
         try:
             yield

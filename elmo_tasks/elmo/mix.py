@@ -138,7 +138,7 @@ def _normalize(layers: torch.Tensor, mask: torch.Tensor, over_batch: bool) -> to
 
 
 def _join_scalars(state: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Joins the scalars of a checkpoint of AllenNLP, in which each w_j is a separate parameter."""
+    """Makes one tensor w of the parameters w_j that a checkpoint of AllenNLP's `ScalarMix` has."""
     keys = [key for key in state if key.startswith(f"{prefix}scalar_parameters.")]
     if keys:
         keys.sort(key=lambda key: int(key.rpartition(".")[2]))

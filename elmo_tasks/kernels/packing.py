@@ -62,8 +62,8 @@ class Steps:
 
     def empty(self, like: torch.Tensor, *dims: int) -> torch.Tensor:
         """
-        Returns a new tensor of shape `(tokens + 15, *dims)`. A step may read a window of 16 rows,
-        also at the end.
+        Returns a new tensor of shape `(tokens + 15, *dims)`. A matrix product reads 16 rows or
+        more, so the last steps read further rows.
         """
         return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
 

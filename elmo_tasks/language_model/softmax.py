@@ -56,7 +56,7 @@ class Softmax:
 
     # Parameters
 
-    words: The words of the classes; the first class is that of all unknown words.
+    words: The words of the classes. The first class stands for all unknown words.
     weight: Shape (words, dim), in float32, or in int8 with a `scale`.
     bias: Shape (words,).
     scale: Shape (words,): the factor of each row of the weight.

@@ -112,7 +112,8 @@ class Bidaf(Model):
         question, passage: Texts of at least one token each.
         span_start, span_end (`torch.LongTensor`): Shape (batch, 1): the indices of the first and
             the last token of the answer, or -1 if the answer is not in the passage. The loss leaves
-            out questions with -1, and is 0 if a batch has no others. The metric counts them.
+            out questions with -1, and is 0 if all questions of a batch have -1. The metric counts
+            them.
         metadata: A dictionary for each question: `passage`, a `Passage`; `id`; if they are known,
             `answers`, a list of texts; and `read`, the windows of the passage to read (see
             `Window`). In training, a passage is one window, or its windows are paragraphs in

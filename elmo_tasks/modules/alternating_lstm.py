@@ -14,9 +14,9 @@ from elmo_tasks.kernels.trained_product import trained_product
 @Seq2SeqEncoder.register("elmo_alternating_lstm")
 class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     """
-    Computes what AllenNLP's `alternating_lstm` computes, with weights of the same names and the
-    same initialization: the interleaved highway LSTMs of He et al. 2017, section 2.2, whose layers
-    read a text forwards and backwards by turns. On a CPU, this class is about twice as fast. It
+    The interleaved highway LSTMs of He et al. 2017, section 2.2, whose layers read a text forwards
+    and backwards by turns. The outputs equal those of AllenNLP's `alternating_lstm`, and the
+    weights have the same names and initialization. On a CPU, this class is about twice as fast. It
     skips padding. It multiplies the inputs of all steps at once, and computes the gradient of each
     weight for all steps at once.
 

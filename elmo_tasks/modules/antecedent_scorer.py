@@ -130,8 +130,8 @@ class AntecedentScorer(torch.nn.Module):
 
     def _features(self, genre: torch.Tensor) -> torch.Tensor:
         """
-        Returns the features of each group of distances, first for pairs of different speakers, then
-        for pairs of one speaker.
+        Returns the embeddings of the features for each group of distances: first for pairs of
+        different speakers, then for pairs of the same speaker.
         """
         speaker, distance = self.speaker_embedding.weight, self.distance_embedding.weight
         return self.dropout(

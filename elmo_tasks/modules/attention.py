@@ -53,8 +53,9 @@ class BidirectionalAttention(torch.nn.Module):
         self, p: torch.Tensor, q: torch.Tensor, p_mask: torch.Tensor, q_mask: torch.Tensor
     ) -> torch.Tensor:
         """
-        Maps p and q, of shapes (batch, passage length, dim) and (batch, question length, dim), and
-        their masks to shape (batch, passage length, 4 * dim).
+        Computes the attention, shape (batch, passage length, 4 * dim). p and q have the shapes
+        (batch, passage length, dim) and (batch, question length, dim); the masks are true at their
+        tokens.
         """
         # Shape: (batch, passage length, question length)
         scores = self.score(p, q)

@@ -99,8 +99,8 @@ class CharacterCnn(TokenEmbedder):
 @TokenEmbedder.register("elmo_character_encoding")
 class DistinctCharactersEncoder(TokenCharactersEncoder):
     """
-    Computes what AllenNLP's `character_encoding` computes, with weights of the same names. The
-    encoder runs only once for each distinct token of a batch.
+    Works as AllenNLP's `character_encoding`, with weights of the same names, but runs the encoder
+    only once for each distinct token of a batch.
 
     Registered as a `TokenEmbedder` with name "elmo_character_encoding". It has the parameters of
     AllenNLP's class.

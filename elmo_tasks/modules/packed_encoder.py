@@ -63,8 +63,8 @@ class PackedEncoder(Seq2SeqEncoder):
 @Seq2SeqEncoder.register("elmo_gru")
 class ElmoGru(PackedEncoder, GruSeq2SeqEncoder):
     """
-    Computes what AllenNLP's bidirectional `gru` of one layer computes, with weights of the same
-    names. It trains several times as fast on a CPU.
+    Works as AllenNLP's bidirectional `gru` of one layer, with weights of the same names. It trains
+    several times as fast on a CPU.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_gru". It has the parameters of `PackedEncoder`.
     """
@@ -75,8 +75,8 @@ class ElmoGru(PackedEncoder, GruSeq2SeqEncoder):
 @Seq2SeqEncoder.register("elmo_lstm")
 class ElmoLstm(PackedEncoder, LstmSeq2SeqEncoder):
     """
-    Computes what AllenNLP's bidirectional `lstm` of one layer computes, with weights of the same
-    names. It trains faster on a CPU.
+    Works as AllenNLP's bidirectional `lstm` of one layer, with weights of the same names. It trains
+    faster on a CPU.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_lstm". It has the parameters of
     `PackedEncoder`.

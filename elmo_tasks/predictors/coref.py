@@ -21,7 +21,7 @@ class CorefPredictor(TextPredictor):
     """
     Finds the mentions in a document that refer to the same thing. An input is `{"document":
     "..."}`, raw text that is cut by spaCy's rules, or `{"sentences": [["...", ...], ...]}`, the
-    tokens of each sentence. It may have a `"genre"`, one of those in the training data. It may have
+    tokens of each sentence. It may have a `"genre"` that the training data has. It may have
     `"speakers"`: the speaker of each sentence, or for each sentence a list with the speaker of each
     token. By default all tokens have the same speaker.
 

@@ -218,7 +218,10 @@ def as_json(answer: JsonDict) -> str:
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """Puts the label of an answer first, then further fields (see `renamed`), then the rest."""
+    """
+    Adds fields to an answer (see `renamed`). The label of the answer comes first, then the added
+    fields, then the other fields of the answer.
+    """
     first = {name: answer[name] for name in ("label", "labels") if name in answer}
     return {**first, **renamed(fields, answer), **answer}
 

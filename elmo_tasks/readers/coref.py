@@ -70,7 +70,8 @@ class CorefReader(TextReader):
 
     # Parameters
 
-    columns: Names of all columns of the file (see `read_coref`); by default those of CoNLL-2012.
+    columns: Names of all columns of the file (see `read_coref`). By default, the columns of
+        CoNLL-2012.
     genre_pattern: A regular expression for the beginning of a document's name. Its only group is
         the genre. A document whose name does not match has no genre.
     language: spaCy's code of the language. Predictors cut raw text by spaCy's rules for it.

@@ -85,7 +85,7 @@ def has_ends(tags: Iterable[str]) -> bool:
 
 
 def split_tag(tag: str) -> tuple[str, str]:
-    """Returns prefix and type of a tag. Prefixes of BIOES become those of BIOUL."""
+    """Returns prefix and type of a tag. Prefixes of BIOES become prefixes of BIOUL."""
     prefix, _, type_ = tag.partition("-")
     return _SYNONYMS.get(prefix, prefix), type_
 

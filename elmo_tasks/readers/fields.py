@@ -122,7 +122,7 @@ class TagsField(SequenceLabelField):
 def written_scheme(vocab: Vocabulary) -> TagScheme:
     """
     Returns the scheme in which most of a model's training data wrote the tags of spans. Returns BIO
-    if the vocabulary has no scheme, for example that of the model `ner`.
+    if the vocabulary has no scheme. The vocabulary of the model `ner`, for example, has none.
     """
     names = vocab.get_index_to_token_vocabulary(_WRITTEN)
     return TagScheme.parse(names[0]) if names else TagScheme()

@@ -106,8 +106,8 @@ class WordIdIndexer(SingleIdTokenIndexer):
 class FoldedIdTokenIndexer(WordIdIndexer):
     """
     Replaces each digit by 0 and then indexes words as AllenNLP's `single_id` does, so 1996 and 1997
-    get the same id. The word vectors of Senna (Collobert et al. 2011) need this, and lower case as
-    well (`lowercase_tokens`).
+    get the same id. For the word vectors of Senna (Collobert et al. 2011), also set
+    `lowercase_tokens`.
 
     Registered as a `TokenIndexer` with name "elmo_folded_id". It has the parameters of
     `SingleIdTokenIndexer`.

@@ -101,7 +101,7 @@ def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
 
 
 def _pairs(file_path: str | os.PathLike) -> Iterator[Record]:
-    """Yields the rows of a file. Raises `ValueError` if its columns are not those of the corpus."""
+    """Yields the rows of a file. Raises `ValueError` if the file lacks a column of the corpus."""
     for number, row in enumerate(read_rows(file_path)):
         if number == 0 and not row.values.keys() & {*TEXTS, "gold_label"}:
             raise ValueError(

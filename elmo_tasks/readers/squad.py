@@ -112,7 +112,7 @@ class SquadReader(TextReader):
         """
         Makes an instance of raw text. `answers` are raw texts for the metric, and `span` is the
         first and last token of the answer. The passage is cut to `max_passage_tokens`. `others` are
-        further paragraphs to read, as windows behind the passage; each is cut as the passage is.
+        further paragraphs to read: windows behind the passage, of at most `max_passage_tokens`.
         Raises `ValueError` if the question or the passage has no word.
         """
         question_tokens = self.tokenizer.tokenize(question)

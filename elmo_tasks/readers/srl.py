@@ -79,7 +79,8 @@ class SrlReader(TextReader):
 
     # Parameters
 
-    columns: Names of all columns of the file (see `read_srl`); by default those of CoNLL-2012.
+    columns: Names of all columns of the file (see `read_srl`). By default, the columns of
+        CoNLL-2012.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
     """

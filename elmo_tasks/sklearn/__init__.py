@@ -86,7 +86,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return [self._sentences(text, index) for index, text in enumerate(checked_list(X))]
 
     def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
-        """Returns the sentences of a text, without those that have no tokens."""
+        """Returns the sentences of a text that have tokens."""
         sentences = _SENTENCE.split(text) if isinstance(text, str) else [text]
         tokenize = self.tokenizer or words_of
         tokens = [tokens_of(sentence, tokenize, f"sentence {index}") for sentence in sentences]

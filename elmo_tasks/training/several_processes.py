@@ -1,4 +1,4 @@
-"""Adds to AllenNLP what a training run in several processes, on one or more machines, needs."""
+"""Extends AllenNLP for training runs in several processes, on one or more machines."""
 
 import os
 import shutil
@@ -124,7 +124,7 @@ class ElmoDdpAccelerator(DdpAccelerator):
 
     def wrap_model(self, model: Model) -> tuple[Model, "SharedModel"]:
         """
-        Moves the model to this process's device, and sets its weights to those of process 0. Raises
+        Moves the model to this process's device, and copies the weights of process 0. Raises
         `ConfigurationError` if the processes differ in vocabulary or shapes of weights.
         """
         model = model.to(self.cuda_device)

@@ -95,8 +95,8 @@ def run_ablation(
 
 class Progress(tqdm):
     """
-    The progress bar of an ablation. It shows how many runs are complete, and the epochs of the
-    others.
+    The progress bar of an ablation. It shows how many runs are complete, and the epochs of the runs
+    in training.
     """
 
     def __init__(
@@ -170,8 +170,8 @@ def start(
 ) -> subprocess.Popen | None:
     """
     Starts the training of a run, or continues it from its last checkpoint. Returns the process that
-    trains, or `None` if the run is complete. The process is `elmo-tasks train`, which refuses a
-    folder that another process uses, or that has other files than those of a training run.
+    trains, or `None` if the run is complete. The process runs `elmo-tasks train`. That command
+    refuses a folder that another process uses, or that has files but no config of a training run.
 
     # Parameters
 

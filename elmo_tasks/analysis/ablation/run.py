@@ -157,8 +157,8 @@ def ablation_report(task: str, metric: str, results: Mapping[Run, dict[str, Any]
     # Parameters
 
     metric: The validation metric with its sign, such as `+accuracy`.
-    results: The result of each run from `read_result`, in the order of the rows. A result without a
-        `status` is that of a run that has not ended.
+    results: The result of each run from `read_result`, in the order of the rows. The result of a
+        run that has not ended has no `status`.
     """
     runs = [
         {

@@ -189,13 +189,13 @@ def _rows_of(names: Iterable[str]) -> dict[str, list[int]]:
 
 def run_config(config: dict[str, Any]) -> dict[str, Any]:
     """
-    Runs the probe that a config describes, and returns its report as JSON (see `run_probe`).
+    Runs the probe that a config describes, and returns a report as JSON (see `run_probe`).
 
     # Parameters
 
-    config: `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
-        `validation_data_path`; and `model`, with a `bilm`, the `type` of the probe (see `PROBES`)
-        and its parameters.
+    config: Has `dataset_reader` (the parameters of a `ColumnReader`), `train_data_path`,
+        `validation_data_path` and `model`. `model` has a `bilm`, the `type` of the probe (see
+        `PROBES`) and the parameters of the probe.
     """
     params = Params(with_options(config))
     reader = from_fields(ColumnReader, params.pop("dataset_reader").as_dict(quiet=True))

@@ -141,10 +141,10 @@ def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
 def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Train) -> list[float]:
     """
     Joins the training and the validation data, splits them into folds, and trains once for each
-    fold. The fold is the test data of its training run. Of the other folds, a fifth is the
-    validation data, which chooses the epoch, and the rest is the training data. A training run that
-    an earlier call finished is not repeated. Only the scores are kept. Prints the number of each
-    training run when it begins, and the time that is left.
+    fold. The fold is the test data of its training run. A fifth of the other folds is the
+    validation data, which chooses the epoch. The other four fifths are the training data. A
+    training run that an earlier call finished is not repeated. Only the scores are kept. Prints the
+    number of each training run when it begins, and the time that is left.
 
     # Parameters
 

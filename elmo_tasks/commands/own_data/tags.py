@@ -41,9 +41,9 @@ def choose_tags(
     CoNLL-U, in the field of JSON that has tags or spans, or in the column `tag` of other files (see
     `sentence_columns`).
 
-    The tags mark spans in two cases: if each tag is O or has a prefix (B, I, E, S, U, L, M or W),
-    and if most tags are O and the others have no prefix. Otherwise, or if `may_be_spans` is
-    `False`, each word has a tag of its own.
+    The tags mark spans if each tag is O or has a prefix (B, I, E, S, U, L, M or W). They also mark
+    spans if most tags are O and no tag has a prefix. Otherwise, or if `may_be_spans` is `False`,
+    each word has a tag of its own.
 
     # Raises
 

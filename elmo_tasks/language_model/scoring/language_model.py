@@ -150,7 +150,7 @@ class LanguageModel:
 
 
 def has_softmax(name: str | os.PathLike) -> bool:
-    """Returns whether a name is that of a language model: a biLM with its softmax."""
+    """Returns whether a name stands for a language model: a biLM with its softmax."""
     return _has_softmax(locate(name))
 
 

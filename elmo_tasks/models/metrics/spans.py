@@ -108,8 +108,8 @@ def summed_counts(counts: Counter[str]) -> Counter[str]:
 @Metric.register("elmo_span_f1")
 class SpanF1(SpanBasedF1Measure):
     """
-    Computes what AllenNLP's `span_f1` computes, also with several processes, whose spans are
-    counted together. AllenNLP's class refuses several processes.
+    Extends AllenNLP's `span_f1`: the spans of several processes are counted together. AllenNLP's
+    class refuses several processes.
 
     Registered as a `Metric` with name "elmo_span_f1". It has the parameters of `span_f1`.
     """
