@@ -206,5 +206,5 @@ def test_a_value_that_the_dtype_cannot_hold_is_refused(dtype: str, value: float)
     layers = torch.zeros(3, 5, 8)
     layers[1, 2, 3] = value
 
-    with pytest.raises(ConfigurationError, match=f"a value beyond {dtype}"):
+    with pytest.raises(ConfigurationError, match=f"too large for {dtype}"):
         encode(layers, dtype)
