@@ -134,7 +134,7 @@ class SrlTagger(Tagger):
             {
                 "sentence": part[:, 0].tolist(),
                 "predicate": part[:, 1].tolist(),
-                **self._tagged(EmbeddedText(*(each[part[:, 0]] for each in text)), part[:, 1:]),
+                **self._tagged(EmbeddedText(*(tensor[part[:, 0]] for tensor in text)), part[:, 1:]),
             }
             for part in parts
         ]

@@ -97,7 +97,7 @@ class SrlPredictor(TextPredictor):
 
 
 def _with_roles(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the outputs of predicates with an argument, or all outputs if no predicate has one."""
+    """Returns the outputs of predicates with an argument, or all outputs if none has any."""
     return [
         output for output in outputs if any(role != "V" for role, _, _ in output["arguments"])
     ] or outputs
