@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common.errors import ConfigurationError, require_package
+from elmo_tasks.common.file_names import OPTIONS_FILE, WEIGHTS_FILES
 from elmo_tasks.common.package_data import BILMS, TRAINED, pretrained_files
 from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
@@ -171,7 +172,13 @@ def bilm_inputs(args: argparse.Namespace) -> list[str]:
     names = [getattr(args, name, None) for name in ("bilm", "options", "weights")]
     files = [packaged(name) for name in names if name is not None]
     # The options of a biLM are beside its weights, and their names begin alike.
-    return files + [f"{file[:-12]}options.json" for file in files if file.endswith("weights.hdf5")]
+    options = [
+        file.removesuffix(weights) + OPTIONS_FILE
+        for file in files
+        for weights in WEIGHTS_FILES
+        if file.endswith(weights)
+    ]
+    return files + options
 
 
 def packaged(name: str | os.PathLike) -> str:

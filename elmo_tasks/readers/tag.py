@@ -129,7 +129,9 @@ class TagReader(TextReader):
         records = list(self.records(file_path))
         sentences = [sentence for _, sentence in records]
         if not sentences:
-            raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
+            is_json = self.kind_of(file_path) == "json"
+            expected = "a sentence in each record" if is_json else "a token on each line"
+            raise ValueError(f"{file_path}:1: there is no sentence: expected {expected}")
         rows = list(zip(records, self.learnt_tags(file_path, sentences)))
         scheme = TagScheme.of(sentence.tags for sentence in sentences) if self.spans else None
         for (record, sentence), tags in self.shard_iterable(rows):

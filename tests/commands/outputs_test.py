@@ -36,6 +36,7 @@ FILES = {
     "neighbors bank --corpus m*.txt --options lm/options.json --weights lm/weights.hdf5 "
     "--chart OUT": ["more.txt", "lm/options.json", "lm/weights.hdf5"],
     "neighbors bank --corpus text.txt --bilm lm/weights.hdf5 --json OUT": ["lm/options.json"],
+    "neighbors bank --corpus text.txt --bilm lm/model.hdf5 --json OUT": ["lm/options.json"],
     "mix model other=model2 --json OUT": ["model/config.json", "model2/best.th"],
     "mix model model2 --chart OUT": ["model2/best.th"],
     "errors model gold.txt --against b=model2 --json OUT": ["gold.txt", "model2/config.json"],
@@ -65,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     for folder, names in {
         ".": ["text.txt", "more.txt", "gold.txt", "v.txt"],
-        "lm": ["options.json", "weights.hdf5", "softmax.safetensors"],
+        "lm": ["options.json", "weights.hdf5", "model.hdf5", "softmax.safetensors"],
         "model": ["model.tar.gz", "config.json", "best.th", "vocabulary/tokens.txt"],
         "model2": ["config.json", "best.th"],
     }.items():

@@ -202,3 +202,16 @@ def test_what_a_user_of_prodigy_rejected_or_ignored_is_left_out_and_counted(
         'a.jsonl: left out 1 row with "answer": "reject" (line 2), 1 row with "answer": '
         '"ignore" (line 3)'
     ) in caplog.text
+
+
+def test_a_file_without_a_sentence_says_what_its_kind_of_file_needs(tmp_path: Path) -> None:
+    for name, expected in {
+        "a.jsonl": "a sentence in each record",
+        "a.conll": "a token on each line",
+    }.items():
+        (tmp_path / name).write_text("\n")
+
+        with pytest.raises(
+            ValueError, match=f"{name}:1: there is no sentence: expected {expected}"
+        ):
+            list(TagReader("tag").read(tmp_path / name))
