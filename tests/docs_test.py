@@ -91,7 +91,7 @@ def test_every_score_of_the_readme_says_on_which_part_of_the_data_it_is() -> Non
     rows = re.findall(r"^\| \[.*\]\(docs/\w+\.md\).*", README.read_text("utf-8"), re.MULTILINE)
     scores = [cell.strip() for row in rows for cell in row.split("|")[4:6] if cell.strip()]
 
-    assert len(rows) == 7 and len(scores) == 13
+    assert len(rows) >= 7 and len(scores) >= 13
     for score in scores:
         assert re.search(r"\b(dev|test|train)\b[^:→]*: \d[^:]* → \d", score), score
 

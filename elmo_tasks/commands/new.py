@@ -27,12 +27,11 @@ from typing import Any
 
 from elmo_tasks.commands.options import add_shared
 from elmo_tasks.common.errors import require_allennlp
-from elmo_tasks.common.package_data import config_names, import_jsonnet
+from elmo_tasks.common.package_data import NO_TASKS, config_names, import_jsonnet
 from elmo_tasks.common.progress import working
 from elmo_tasks.common.text import printable
 
-# The folders of configs, without `imdb`, whose texts are for `classify`, and `probe`.
-TASKS = tuple(name for name in config_names() if name not in ("imdb", "probe"))
+TASKS = tuple(name for name in config_names() if name not in NO_TASKS)
 
 # The tasks that look at the user's data.
 OWN_TASKS = ("classify", "tag")

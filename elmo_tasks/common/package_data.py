@@ -23,6 +23,9 @@ _PACKAGE = Path(__file__).parents[1]
 # The trained models of elmo-tasks-models, the one with the best score on dev first.
 TRAINED = ("ner", "snli", "squad", "srl", "coref", "sst")
 
+# The folders of configs that are no tasks: `imdb` has texts for `classify`.
+NO_TASKS = ("imdb", "probe")
+
 
 def config_folder() -> Path:
     """Returns the folder `training_configs` of the installed package or of the repository."""

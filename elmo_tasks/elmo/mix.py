@@ -10,8 +10,6 @@ from elmo_tasks.common.text import parse_json
 
 LAYER_NORMS = ("batch", "sentence")
 
-# The file of a trained mix, in the folder of its biLM.
-
 _FIELDS = {"layers", "scalar_parameters", "gamma", "layer_norm"}
 
 

@@ -1,4 +1,4 @@
-"""The answers of the six trained models, in float32."""
+"""The answers of the trained models, in float32."""
 
 import json
 import shutil

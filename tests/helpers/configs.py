@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from elmo_tasks.common.package_data import NO_TASKS
 from tests.helpers.fast_jsonnet import evaluate_in_go
 
 ROOT = Path(__file__).parents[2]
@@ -33,8 +34,7 @@ SHIPPED: dict[str, list[str]] = {}
 for _path in _tracked():
     SHIPPED.setdefault(_path.parent.name, []).append(_path.stem)
 
-# The folders of tasks: all but those of biLMs, of probes, and of examples of `classify`.
-TASKS = [name for name in SHIPPED if name not in ("bilm", "imdb", "probe")]
+TASKS = [name for name in SHIPPED if name not in ("bilm", *NO_TASKS)]
 
 
 def shipped(*folders: str) -> list[tuple[str, str]]:
