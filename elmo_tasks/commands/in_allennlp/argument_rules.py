@@ -48,6 +48,9 @@ _RULES = [
 # The name of the indexer of char ids, as `ELMO_INDEXER` of modules/text_embedder.py.
 ELMO_INDEXER = "elmo"
 
+# The types of indexers that give the characters of words.
+_OF_CHARACTERS = ("elmo_word_characters", "characters")
+
 
 def is_given(name: str, kind: type) -> bool:
     """Returns whether a training run passes this argument. A config may then lack it."""
@@ -102,6 +105,35 @@ def check_indexers(reader: Any, model: Mapping[str, Any]) -> None:
         raise ConfigurationError(
             f"dataset_reader.token_indexers.{ELMO_INDEXER} must be of type elmo_char_ids"
         )
+    for name, fields in words["token_embedders"].items():
+        if str(_type(fields)).endswith("character_encoding"):
+            _check_characters(name, indexers[name], fields)
+
+
+def _check_characters(name: str, indexer: Any, embedder: Mapping[str, Any]) -> None:
+    """
+    Raises `ConfigurationError` if an encoder of characters cannot read what an indexer of this name
+    gives.
+    """
+    path = f"dataset_reader.token_indexers.{name}"
+    if _type(indexer) not in _OF_CHARACTERS:
+        raise ConfigurationError(f"{path} must be of type {_OF_CHARACTERS[0]}")
+    fields = indexer if isinstance(indexer, dict) else {}
+    embedding, namespace = embedder["embedding"], fields.get("namespace", "token_characters")
+    is_counted = embedding.get("num_embeddings") is not None
+    if not is_counted and embedding.get("vocab_namespace", "tokens") != namespace:
+        raise ConfigurationError(
+            f"model.text_embedder.words.token_embedders.{name}.embedding.vocab_namespace must be "
+            f"{namespace!r}, as that of {path}"
+        )
+    if _type(embedder["encoder"]) == "cnn":
+        # AllenNLP's default
+        widest = max(embedder["encoder"].get("ngram_filter_sizes", (2, 3, 4, 5)))
+        if fields.get("min_padding_length", 0) < widest:
+            raise ConfigurationError(
+                f"{path}.min_padding_length must be {widest} or more, the width of the widest "
+                "filter of the characters"
+            )
 
 
 def _type(indexer: Any) -> Any:

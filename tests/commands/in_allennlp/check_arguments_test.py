@@ -122,6 +122,39 @@ MISTAKES = [
     ("trainer.cuda_device", "cpu", 'trainer.cuda_device must be a whole number, not "cpu"'),
 ]
 
+# Changes of two objects that belong together, of a config whose words have characters.
+_ENCODER = {"type": "cnn", "embedding_dim": 4, "num_filters": 3, "ngram_filter_sizes": [2, 5]}
+CHARACTERS = [
+    ({}, {}, "dataset_reader.token_indexers.characters must be of type elmo_word_characters"),
+    (
+        {"type": "elmo_word_characters"},
+        {"vocab_namespace": "token_characters"},
+        "dataset_reader.token_indexers.characters.min_padding_length must be 5 or more",
+    ),
+    (
+        {"type": "elmo_word_characters", "min_padding_length": 5},
+        {},
+        "characters.embedding.vocab_namespace must be 'token_characters', as that of "
+        "dataset_reader.token_indexers.characters",
+    ),
+]
+
+
+@pytest.mark.parametrize(("indexer", "embedding", "words"), CHARACTERS)
+def test_characters_that_an_encoder_cannot_read_are_one_line_before_data_are_read(
+    indexer: dict[str, Any], embedding: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    encoding = {"type": "elmo_character_encoding", "encoder": _ENCODER}
+    encoding["embedding"] = {"embedding_dim": 4, **embedding}
+    mistaken = changed("dataset_reader.token_indexers.characters", indexer)
+    mistaken["model"]["text_embedder"]["words"]["token_embedders"]["characters"] = encoding
+    mistaken.update(READ)
+
+    with pytest.raises(ConfigurationError, match=words):
+        train_model(Params(mistaken), str(tmp_path / "run"))
+
+    assert not (tmp_path / "run").exists()
+
 
 @pytest.mark.parametrize(("path", "value", "words"), MISTAKES)
 def test_a_mistake_is_one_line_before_data_are_read_and_leaves_no_folder(
