@@ -30,7 +30,8 @@ from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.models.metrics.squad import exact_match, f1
 from elmo_tasks.predictors.load import load
 from elmo_tasks.predictors.squad import SquadPredictor
-from elmo_tasks.readers.squad_file import Question, parse_squad
+from elmo_tasks.readers.passage import Question
+from elmo_tasks.readers.squad_file import parse_squad
 from elmo_tasks.readers.windows import Window
 
 # Answers a question about an article.

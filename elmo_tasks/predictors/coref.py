@@ -10,7 +10,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.columns import is_document
 from elmo_tasks.predictors.inputs import Text, are_words, check_texts
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
-from elmo_tasks.readers.coref import CorefDocument, read_coref
+from elmo_tasks.readers.coref_file import CorefDocument, read_coref
 from elmo_tasks.readers.coref_json import speakers_of
 from elmo_tasks.readers.spacy_pipeline import split_sentences
 from elmo_tasks.readers.tokenizers import tokens_of

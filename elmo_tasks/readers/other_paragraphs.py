@@ -2,7 +2,7 @@ import random
 from collections.abc import Iterable
 from functools import cache
 
-from elmo_tasks.readers.squad_file import Question
+from elmo_tasks.readers.passage import Question
 from elmo_tasks.readers.tf_idf import TfIdf, nearest
 
 # Other paragraphs are drawn from this many that are most like the question.

@@ -13,7 +13,8 @@ from allennlp.data.tokenizers import Tokenizer
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.other_paragraphs import OtherParagraphs
-from elmo_tasks.readers.squad_file import GoldAnswer, Passage, Question, read_squad
+from elmo_tasks.readers.passage import GoldAnswer, Passage, Question
+from elmo_tasks.readers.squad_file import read_squad
 from elmo_tasks.readers.text_reader import JoinedField, PassageField, TextReader
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 from elmo_tasks.readers.windows import Range, Window, Windows

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from allennlp.data import Token
 from spacy.tokens import Doc
 
+from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
-from elmo_tasks.readers.squad_file import Passage
 from elmo_tasks.readers.tf_idf import TfIdf, nearest
 
 # The most tokens of a window. A passage that has no more is read as a whole.

@@ -6,7 +6,8 @@ import pytest
 from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.coref import CorefDocument, CorefReader, gold_clusters, read_coref
+from elmo_tasks.readers.coref import CorefReader, gold_clusters
+from elmo_tasks.readers.coref_file import CorefDocument, read_coref
 from elmo_tasks.readers.fields import GENRES, UNKNOWN_LABEL
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.sentences import SentencesReader

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.readers.other_paragraphs import OtherParagraphs
+from elmo_tasks.readers.passage import GoldAnswer, Question
 from elmo_tasks.readers.squad import SquadReader
-from elmo_tasks.readers.squad_file import GoldAnswer, Question, read_squad
+from elmo_tasks.readers.squad_file import read_squad
 
 # Four paragraphs are more like the question than the last three are.
 ASKED = "Which owl built the old mill?"

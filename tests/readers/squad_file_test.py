@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.readers.squad_file import GoldAnswer, Passage, parse_squad, read_squad
+from elmo_tasks.readers.passage import GoldAnswer, Passage
+from elmo_tasks.readers.squad_file import parse_squad, read_squad
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "squad.json"

@@ -4,7 +4,7 @@ from allennlp.data import Token
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.readers.squad_file import Passage
+from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.tokenizers import SplittingTokenizer
 from elmo_tasks.readers.windows import Window, Windows
 
