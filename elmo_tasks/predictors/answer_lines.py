@@ -9,9 +9,10 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.text import listed, printable
 from elmo_tasks.predictors.answer_tables import AnswerTable
+from elmo_tasks.predictors.fields import with_fields
 from elmo_tasks.predictors.input_records import Input, Inputs, NoText
 from elmo_tasks.predictors.stream import GROUP, reason, stream
-from elmo_tasks.predictors.text_predictor import TextPredictor, as_json, one_line, with_fields
+from elmo_tasks.predictors.text_predictor import TextPredictor, as_json, one_line
 
 
 class Answered(NamedTuple):

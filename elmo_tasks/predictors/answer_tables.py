@@ -18,7 +18,7 @@ from allennlp.common.util import JsonDict
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, is_stream
 from elmo_tasks.common.records import CONLL, KINDS, TABLES, delimiter_of, suffix_of
-from elmo_tasks.predictors.text_predictor import renamed
+from elmo_tasks.predictors.fields import renamed
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import check_positive
+from elmo_tasks.predictors.fields import check_shared, with_shared
 from elmo_tasks.predictors.stream import GROUP, reason, stream
-from elmo_tasks.predictors.text_predictor import check_shared, with_shared
 
 
 class Answer(dict):

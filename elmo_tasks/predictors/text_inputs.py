@@ -14,13 +14,9 @@ from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns, names_delimiter
 from elmo_tasks.common.text import did_you_mean, listed, parse_json
 from elmo_tasks.predictors.column_inputs import column_inputs, has_columns_of_tags, warn_of_columns
+from elmo_tasks.predictors.fields import check_shared, renamed, with_shared
 from elmo_tasks.predictors.input_records import STDIN, Input, Inputs, NoText
-from elmo_tasks.predictors.text_predictor import (
-    TextPredictor,
-    check_shared,
-    renamed,
-    with_shared,
-)
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.tag import TagReader
 from elmo_tasks.readers.tagged_json import as_input
 from elmo_tasks.readers.text_reader import text_of

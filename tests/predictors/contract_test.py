@@ -12,7 +12,8 @@ from allennlp.data import Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors.text_predictor import TextPredictor, with_fields
+from elmo_tasks.predictors.fields import with_fields
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import language_model, task_predictor
 from tests.helpers.configs import tiny
 from tests.helpers.reading import words
