@@ -40,7 +40,7 @@ HEAD = 5_000
 
 
 def check_columns(columns: Sequence[str], names: Sequence[str]) -> None:
-    """Raises `ConfigurationError` unless the columns have each chosen name exactly once."""
+    """Raises `ConfigurationError` unless each of `names` occurs exactly once in `columns`."""
     for name in names:
         if columns.count(name) != 1:
             raise ConfigurationError(

@@ -105,7 +105,7 @@ def _width(table: list[list[str]]) -> int:
 
 
 def _is_in_line(rows: Sequence[str]) -> bool:
-    """Returns whether each line is a sentence, and each of its words has a tag after a slash."""
+    """Returns whether each line is a sentence of words with tags, as in `Oslo/LOC`."""
     items = [row.split() for row in rows]
     return any(len(row) > 1 for row in items) and all(
         all(item.rpartition("/")[::2]) for row in items for item in row

@@ -179,9 +179,9 @@ def locate_weights(
 
 def last_written(name: Source) -> tuple:
     """
-    Returns the paths of the files of a biLM or model, with numbers that change when a file is
-    written again, for the key of a cache. An address or a repository has no such numbers, because a
-    process fetches its files only once.
+    Returns the paths of the files of a biLM or model, and numbers that change when a file is
+    written again. The result is part of the key of a cache. For an address or a repository there
+    are no such numbers, because a process fetches its files only once.
     """
     paths: list[Path] = []
     for part in name if isinstance(name, tuple) else (name,):

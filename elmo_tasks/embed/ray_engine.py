@@ -144,9 +144,10 @@ class Cluster(NamedTuple):
 @contextmanager
 def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
     """
-    Joins a cluster while the `with` block runs, and yields the cluster's resources. A cluster that
-    this process has joined before is used, and not left at the end. Raises `ConfigurationError` if
-    there is no cluster at the address, or an object store has no room for the weights.
+    Joins a cluster while the `with` block runs, and yields the cluster's resources. If this process
+    has joined a cluster before, that cluster is used, and is not left at the end of the block.
+    Raises `ConfigurationError` if there is no cluster at the address, or if an object store has no
+    room for the weights.
 
     # Parameters
 

@@ -131,9 +131,9 @@ class SampledLoss(torch.autograd.Function):
     """
     Computes the negative log-likelihood of each target, shape (tokens,), by a softmax over the
     target and the sampled classes. `target` has the logit of each target in float32. `sample` has
-    the index of each target among the sampled classes, or -1. A target among the samples counts
-    once. Values for the gradient overwrite the logits, so only one tensor has the shape (tokens,
-    samples). It has the dtype of the matrix product.
+    the index of each target among the sampled classes, or -1. A target that is also in the sample
+    counts only once. Values for the gradient overwrite the logits, so only one tensor of the shape
+    (tokens, samples) is in memory. Its dtype is that of the matrix product.
     """
 
     @staticmethod

@@ -74,7 +74,10 @@ class Tagger(Model):
         ]
 
     def metrics_of(self, scores: dict[str, float]) -> dict[str, float]:
-        """Adds the metrics of the mixes. In training, keeps only the scores over all types."""
+        """
+        Returns the scores of a metric, and the metrics of the mixes. In training, leaves out the
+        scores of single types.
+        """
         if self.training:
             scores = {name: value for name, value in scores.items() if name.endswith("-overall")}
         return {**scores, **self.text_embedder.mix_metrics()}

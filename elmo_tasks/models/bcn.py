@@ -104,7 +104,9 @@ class Bcn(Classifier):
         return text.extend(h) if layer == self.output_place else h
 
     def _output_dim(self, layer: str) -> int:
-        """Returns the width of a layer's output, which includes ELMo if ELMo joins this layer."""
+        """
+        Returns the width of a layer's output. If ELMo joins the layer, the width of ELMo is added.
+        """
         elmo_dim = self.text_embedder.get_elmo_dim() if layer == self.output_place else 0
         return getattr(self, layer).get_output_dim() + elmo_dim
 

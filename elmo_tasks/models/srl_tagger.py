@@ -100,8 +100,9 @@ class SrlTagger(Tagger):
         `predicate`, if metadata is given; the scalar `loss`, if tags are given: the negative
         log-likelihood of a tag, averaged over the tokens of a sentence and then over the batch,
         and, if `is_predicate` is given, that of `is_predicate`, averaged in the same way. Without
-        predicates, `found` has such outputs for the predicates that the model finds, in parts: a
-        list of dictionaries, in which `sentence` and `predicate` say which predicates they are.
+        predicates, `found` has these outputs for the predicates that the model finds: a list of
+        dictionaries for some predicates each, where `sentence` and `predicate` have the indices of
+        the sentences and of the tokens.
         """
         (text,) = self.text_embedder(tokens)
         predicate_logits = self.predicate_scores(text.x.detach())
@@ -153,8 +154,9 @@ class SrlTagger(Tagger):
         """
         Adds for each predicate `tags`, the names of its tags; `arguments`, a list of `Entity`,
         which includes the predicate itself with the role V; and `confidences`, the marginal
-        probability of each argument (see `BioPaths`). For raw text, makes of `found` for each
-        sentence `predicates`, a list of dictionaries with these three and `predicate`, the index.
+        probability of each argument (see `BioPaths`). For raw text, adds `predicates` in place of
+        `found`: for each sentence, a list of dictionaries with `predicate` (the index of the
+        token), `tags`, `arguments` and `confidences`.
         """
         if "found" in output_dict:
             output = {name: value for name, value in output_dict.items() if name != "found"}

@@ -54,7 +54,10 @@ class AnswerColumns:
             )
 
     def lines(self, answers: Iterable[Answered]) -> Iterator[str]:
-        """Yields the lines. If an error ends reading or answering early, raises it at the end."""
+        """
+        Yields the lines of the file with the new column. If reading or answering fails, yields the
+        remaining lines too, and then raises the error.
+        """
         numbered = numbered_lines(self._path)
         failure: ValueError | None = None
         try:

@@ -44,7 +44,7 @@ class TagPredictor(TextPredictor):
     def predictions_to_labeled_instances(
         self, instance: Instance, outputs: dict[str, Any]
     ) -> list[Instance]:
-        """Returns an instance for each token. In it, only this token has a label."""
+        """Returns an instance for each token. In each instance, only one token has a label."""
         tags = outputs["tags"]
         labelled = [instance.duplicate() for _ in tags]
         for index, instance_of_tag in enumerate(labelled):

@@ -21,8 +21,8 @@ _WHOLE = "the file"
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """
     Returns the questions of a file: JSON, JSON lines or Parquet (see `parse_squad`). Each question
-    has a unique id: a missing id becomes the question's path, and an id ID that an earlier question
-    has becomes `ID_2`. If the file has another format, raises `ValueError` with the file, and the
+    gets a unique id. A missing id becomes the question's path. If two questions have the id `q`,
+    the second gets `q_2`. If the file has another format, raises `ValueError` with the file and the
     line or the path in the JSON.
     """
     content = None if kind_of(file_path) == "parquet" else _whole_json(file_path)

@@ -37,7 +37,9 @@ class TagScheme(NamedTuple):
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]]) -> "TagScheme":
-        """Returns the scheme of the sentences of a file, given their tags."""
+        """
+        Returns the scheme in which a file writes tags. `sentences` has the tags of its sentences.
+        """
         sentences = list(sentences)
         tags = set(chain.from_iterable(sentences))
         usual = usual_tags(tags)

@@ -175,7 +175,10 @@ class ElmoTrainer(GradientDescentTrainer):
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
-        """Also writes the file of the best weights, if a killed training run has not written it."""
+        """
+        Restores the checkpoint as AllenNLP does. If the training run was killed before it wrote the
+        file of the best weights, writes this file.
+        """
         try:
             super()._maybe_restore_checkpoint()
         except ConfigurationError:

@@ -136,7 +136,10 @@ class Progress(tqdm):
 def _check_outputs(
     folder: Path, configs: Mapping[Run, Any], settings: AblationSettings, force: bool
 ) -> None:
-    """Refuses to replace files that are not of an ablation, and outputs that are inputs."""
+    """
+    Raises `ConfigurationError` if an output is an input, or would replace a file that no ablation
+    wrote.
+    """
     reports = [folder / name for name in ("results.json", "table.md", "chart.png")]
     if is_report(folder / "results.json"):
         reports = []

@@ -31,9 +31,9 @@ _FOLD = re.compile(r"^folds/\d+/")
 
 def check_folder(folder: str | os.PathLike, inputs: Iterable[str], force: bool) -> None:
     """
-    Raises `ConfigurationError` if a new training run may not have a folder: the folder is a file;
-    it has files, and `force` is not given; one of these files is an input of the training run; or
-    some of them were not written by a training run.
+    Raises `ConfigurationError` if a new training run must not write to a folder. This is so if the
+    folder is a file, if it has files and `force` is not given, if it has an input of the training
+    run, or if it has files that no training run writes.
     """
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise ConfigurationError(f"{folder} is a file: choose a folder")

@@ -223,7 +223,7 @@ def _sentences(
 
 
 def _blocks(path: str | os.PathLike) -> Iterator[str]:
-    """Yields the lines of each sentence of a file in CoNLL-U, with its comments."""
+    """Yields the lines of each sentence of a CoNLL-U file, comments included."""
     lines: list[str] = []
     for line in [*(line for _, line in numbered_lines(path)), ""]:
         if line.strip():

@@ -119,8 +119,8 @@ class Scorer:
 
     def scores(self, reading: Reading) -> list[Score]:
         """
-        Returns the score of each sentence. One matrix product computes the softmax for all
-        sentences.
+        Returns the score of each sentence. Computes the softmax of all sentences by one matrix
+        product.
         """
         # Shape: (tokens in both directions, projection_dim)
         h = torch.cat(reading.outputs)
