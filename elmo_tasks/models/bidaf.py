@@ -122,10 +122,11 @@ class Bidaf(Model):
 
         # Returns
 
-        `start_logits` and `end_logits`, of shape (batch, passage length), with the dtype's smallest
-        number at padding; `best_span`, of shape (batch, 2), the indices of the first and the last
-        token; `id` and `answer`, a slice of the raw passage, if metadata is given; the scalar
-        `loss`, if spans are given.
+        - `start_logits` and `end_logits`, shape (batch, passage length), with the smallest number
+          of the dtype at padding;
+        - `best_span`, shape (batch, 2): the indices of the first and the last token;
+        - if metadata is given, `id` and `answer`, a slice of the raw passage;
+        - if spans are given, the scalar `loss`.
         """
         # Shape: (batch, passage length), 0 at tokens that are not read
         windows: torch.Tensor

@@ -123,11 +123,13 @@ class CorefResolver(Model):
 
         # Returns
 
-        For each document: `spans`, of shape (mentions, 2), the first word of each kept span and the
-        word after its last; `antecedents`, of shape (mentions,), the index of the most probable
-        antecedent, or -1 for none; and `probabilities`, of shape (mentions,), of these choices. If
-        all gold clusters are given, the scalar `loss`: -log of the summed probability of a
-        mention's gold antecedents, summed over mentions and averaged over documents.
+        - for each document, `spans`, shape (mentions, 2): the first word of each kept span and the
+          word after its last;
+        - for each document, `antecedents`, shape (mentions,): the index of the most probable
+          antecedent, or -1 for none;
+        - for each document, `probabilities`, shape (mentions,), of these antecedents;
+        - if all gold clusters are given, the scalar `loss`: -log of the summed probability of a
+          mention's gold antecedents, summed over mentions and averaged over documents.
         """
         runs = [self._run(about) for about in metadata]
         words = self._encode(tokens, runs)

@@ -78,9 +78,10 @@ class CrfTagger(Tagger):
 
         # Returns
 
-        `logits`, of shape (batch, length, tags), the input of the CRF; `mask` and `best_tags` (the
-        best path), both of shape (batch, length); `tokens`, if metadata is given; the scalar
-        `loss`, if tags are given: the negative log-likelihood, summed over the batch.
+        - `logits`, shape (batch, length, tags): the input of the CRF;
+        - `mask` and `best_tags` (the best path), both of shape (batch, length);
+        - if metadata is given, `tokens`;
+        - if tags are given, the scalar `loss`: the negative log-likelihood, summed over the batch.
         """
         (text,) = self.text_embedder(tokens)
         h = text.x

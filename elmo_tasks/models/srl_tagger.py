@@ -94,15 +94,17 @@ class SrlTagger(Tagger):
 
         # Returns
 
-        `mask`, of shape (batch, length); `predicate_logits`, of shape (batch, length, 2), for no
-        predicate and a predicate; with predicates `logits`, of shape (batch, length, tags), and
-        `best_tags` (the best sequence that BIO allows), of shape (batch, length); `tokens` and
-        `predicate`, if metadata is given; the scalar `loss`, if tags are given: the negative
-        log-likelihood of a tag, averaged over the tokens of a sentence and then over the batch,
-        and, if `is_predicate` is given, that of `is_predicate`, averaged in the same way. Without
-        predicates, `found` has these outputs for the predicates that the model finds: a list of
-        dictionaries for some predicates each, where `sentence` and `predicate` have the indices of
-        the sentences and of the tokens.
+        - `mask`, shape (batch, length);
+        - `predicate_logits`, shape (batch, length, 2), for no predicate and a predicate;
+        - with predicates, `logits`, shape (batch, length, tags), and `best_tags`, shape (batch,
+          length): the best sequence that BIO allows;
+        - without predicates, `found`: these outputs for the predicates that the model finds. It is
+          a list of dictionaries for some predicates each; `sentence` and `predicate` have the
+          indices of the sentences and of the tokens;
+        - if metadata is given, `tokens` and `predicate`;
+        - if tags are given, the scalar `loss`: the negative log-likelihood of a tag, averaged over
+          the tokens of a sentence and then over the batch. If `is_predicate` is given, its negative
+          log-likelihood, averaged in the same way, is added.
         """
         (text,) = self.text_embedder(tokens)
         predicate_logits = self.predicate_scores(text.x.detach())
