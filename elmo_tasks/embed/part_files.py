@@ -154,8 +154,8 @@ class Parts:
                 begun = None
         if not isinstance(begun, dict) or not begun.keys() >= {"embedding", "biLM"}:
             raise ConfigurationError(
-                f"{self.folder} has a file {ABOUT} that elmo-tasks embed did not write; use "
-                "another folder"
+                f"{self.folder} has files that elmo-tasks embed did not write, such as "
+                f"{ABOUT}; use another folder"
             )
         return begun
 

@@ -97,7 +97,7 @@ def test_a_folder_of_the_user_is_left_alone(name: str, paths: Paths, encoder: El
     (paths.partial / name).write_text("{}")
 
     for force in (False, True):
-        with pytest.raises(ConfigurationError, match="out.hdf5.partial has files of something"):
+        with pytest.raises(ConfigurationError, match="out.hdf5.partial has files that"):
             embed(Corpus([paths.text]), paths.hdf5, encoder, force=force)
 
     assert (paths.partial / name).read_text() == "{}" and not paths.hdf5.exists()

@@ -122,9 +122,7 @@ def test_what_has_no_columns_is_said(tmp_path: Path) -> None:
     (tmp_path / "blanks.txt").write_text("Tomas B-PER\nsings O\n")
     reader = choose_tags(tmp_path / "in.txt", None, "en")
 
-    with pytest.raises(
-        ConfigurationError, match="in.txt has a sentence of 'word/tag' on each line"
-    ):
+    with pytest.raises(ConfigurationError, match="in.txt has sentences of 'word/tag', not columns"):
         AnswerColumns(str(tmp_path / "in.txt"), "out.conll", Numbers(reader))
     with pytest.raises(ConfigurationError, match="the tag 'B-a place' has a blank in it: .* .tsv"):
         spaced = Numbers(reader, ("B-a place",))

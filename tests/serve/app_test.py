@@ -69,7 +69,7 @@ VERY_LONG = json.dumps({"sentence": "word " * 100_000})
         ("/predict/sst", b"\xff", 400, "the body is not JSON in UTF-8: .*decode"),
         ("/predict/sst", '{"words": "a"}', 422, 'expected {"sentence": "raw text"} or .*'),
         ("/predict/sst", '{"sentence": " "}', 422, "there is no word in"),
-        ("/predict/sst", LONG, 413, "6,000 words and punctuation marks; 5,000 are allowed, .*"),
+        ("/predict/sst", LONG, 413, "6,000 words and punctuation marks .*; 5,000 are allowed"),
         ("/predict/sst", f"[{'7,' * 5000}7]", 413, "5,001 words .*at least one for each input"),
         ("/predict/sst", VERY_LONG, 413, "more than 262,144 bytes"),
         ("/layers", '{"sentence": ""}', 422, "there is no word in the sentence"),
