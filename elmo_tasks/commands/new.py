@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def inputs(args: argparse.Namespace) -> list[Any]:
-    """Returns the file of data, if the name is not that of a config."""
+    """Returns the file of data, or no file if the argument is the name of a config to write."""
     is_config = args.file.suffix in (".jsonnet", ".libsonnet")
     return [args.file] if args.task in OWN_TASKS and not is_config else []
 

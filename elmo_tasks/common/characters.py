@@ -52,9 +52,9 @@ def _bytes(word: str, max_characters: int) -> bytes:
 
 def num_characters(sentences: Iterable[Iterable[str]]) -> int:
     """
-    Returns the number of char ids per token that holds every byte of a batch's words: 50, or more
-    for a long word, and at most 256. A biLM may read fewer (see `fitted_char_ids`). A word that is
-    shorter ends with a padding character, which shows that the word is whole.
+    Returns the number of char ids that each token of a batch gets: 50, or as many as the longest
+    word needs with a padding character after it, but at most 256. Thus a word without padding was
+    cut. A biLM may read fewer char ids (see `fitted_char_ids`).
     """
     # A character has at most 4 bytes.
     long_words = (

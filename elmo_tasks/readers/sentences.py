@@ -143,8 +143,8 @@ def _files(file_path: str) -> list[str]:
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
     """
-    Yields all instances of a file, although this process or worker reads only its share of the
-    data.
+    Yields all instances of a file, even in a process or worker that would otherwise read only its
+    share of them.
     """
     reader = passed_through(iter, reader)
     reader._distributed_info = None
