@@ -49,8 +49,8 @@ def measure(encoder: ElmoEncoder, data: Path) -> Rows:
         texts, labels = shuffled(KINDS[kind].read(data))
         vectors = mean_vectors(encoder, tokenized(texts))
         for name, features in views(vectors).items():
-            rows |= _rows(kind, name, labels, _vectors(features.numpy()))
-        words, mean = _words(texts), _vectors(views(vectors)[MEAN].numpy())
+            rows |= _rows(kind, name, labels, of_vectors(features.numpy()))
+        words, mean = of_words(texts), of_vectors(views(vectors)[MEAN].numpy())
         rows |= _rows(kind, f"TF-IDF beside {MEAN}", labels, _beside(words, mean))
         rows |= _rows(kind, f"TF-IDF and {MEAN}, mean probability", labels, words, mean)
     return rows | _means(rows)
@@ -62,8 +62,8 @@ def baselines(data: Path) -> Rows:
     for kind in KINDS:
         texts, labels = shuffled(KINDS[kind].read(data))
         mean = numpy.stack([glove.mean(words) for words in tokenized(texts)])
-        rows |= _rows(kind, "TF-IDF", labels, _words(texts))
-        rows |= _rows(kind, "mean of GloVe", labels, _vectors(mean))
+        rows |= _rows(kind, "TF-IDF", labels, of_words(texts))
+        rows |= _rows(kind, "mean of GloVe", labels, of_vectors(mean))
     return rows | _means(rows)
 
 
@@ -116,35 +116,43 @@ def tokenized(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _rows(kind: str, name: str, labels: numpy.ndarray, *several: Features) -> Rows:
-    """
-    Returns the accuracy on the first texts, which no classifier was trained on, for each number of
-    labels and each draw of them from the other texts. Of several kinds of features, each has its
-    classifier, and the mean of their probabilities decides.
-    """
+    """Returns the accuracies for each number of labels that there are enough texts for."""
     num_unseen = KINDS[kind].num_unseen
+    return {
+        f"{kind}, {num_labels:,} labels: {name}": accuracies(
+            labels, num_unseen, num_labels, *several
+        )
+        for num_labels in LABELS
+        if num_labels <= len(labels) - num_unseen
+    }
+
+
+def accuracies(
+    labels: numpy.ndarray, num_unseen: int, num_labels: int, *several: Features
+) -> list[float]:
+    """
+    Returns the accuracy on the first texts, which no classifier was trained on, for each draw of
+    labels from the other texts. Of several kinds of features, each has its classifier, and the mean
+    of their probabilities decides.
+    """
     unseen = numpy.arange(num_unseen)
-    rows: Rows = {}
-    for num_labels in LABELS:
-        if num_labels > len(labels) - num_unseen:
-            continue
-        scores = []
-        for draw in range(DRAWS):
-            random = numpy.random.default_rng(draw)
-            drawn = num_unseen + random.permutation(len(labels) - num_unseen)[:num_labels]
-            probabilities = sum(
-                _probabilities(*features(drawn, unseen), labels[drawn]) for features in several
-            )
-            answers = numpy.unique(labels[drawn])[numpy.argmax(probabilities, axis=1)]
-            scores.append(100 * float((answers == labels[unseen]).mean()))
-        rows[f"{kind}, {num_labels:,} labels: {name}"] = scores
-    return rows
+    scores = []
+    for draw in range(DRAWS):
+        random = numpy.random.default_rng(draw)
+        drawn = num_unseen + random.permutation(len(labels) - num_unseen)[:num_labels]
+        probabilities = sum(
+            _probabilities(*features(drawn, unseen), labels[drawn]) for features in several
+        )
+        answers = numpy.unique(labels[drawn])[numpy.argmax(probabilities, axis=1)]
+        scores.append(100 * float((answers == labels[unseen]).mean()))
+    return scores
 
 
 def _probabilities(features: Any, unseen: Any, labels: numpy.ndarray) -> numpy.ndarray:
     return LogisticRegression(max_iter=1000).fit(features, labels).predict_proba(unseen)
 
 
-def _words(texts: list[str]) -> Features:
+def of_words(texts: list[str]) -> Features:
     def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
         vectorizer = TfidfVectorizer()
         drawn_features = vectorizer.fit_transform([texts[row] for row in drawn])
@@ -155,7 +163,7 @@ def _words(texts: list[str]) -> Features:
     return features
 
 
-def _vectors(vectors: numpy.ndarray) -> Features:
+def of_vectors(vectors: numpy.ndarray) -> Features:
     def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
         scaler = StandardScaler().fit(vectors[drawn])
         scale = MEANS_C**0.5
