@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.locate import DEFAULT_BILM, last_written
 from elmo_tasks.elmo.sentences import checked_list, tokens_of
-from elmo_tasks.sklearn.words import words_of
+from elmo_tasks.sklearn.words import plain_words_of
 
 # A sentence ends at one of these marks before white space.
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -30,8 +30,9 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     bilm: The name or the path of a biLM.
     place, layers: As for `ElmoEncoder.from_pretrained`.
-    tokenizer: Cuts a sentence into tokens, by default as `words_of` does: into words of any script
-        with their marks, numbers, English clitics and punctuation marks.
+    tokenizer: Cuts a sentence into tokens, by default as `plain_words_of` does: into words of any
+        script with their marks, numbers, English clitics and punctuation marks; of loud words, sooo
+        becomes so, and GREAT becomes great.
     device: The device that the biLM runs on.
     """
 
@@ -88,7 +89,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _sentences(self, text: Union[str, list[str]], index: int) -> list[list[str]]:
         """Returns the sentences of a text that have tokens."""
         sentences = _SENTENCE.split(text) if isinstance(text, str) else [text]
-        tokenize = self.tokenizer or words_of
+        tokenize = self.tokenizer or plain_words_of
         tokens = [tokens_of(sentence, tokenize, f"sentence {index}") for sentence in sentences]
         return list(filter(None, tokens))
 

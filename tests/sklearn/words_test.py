@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.sklearn import ElmoFeatures
-from elmo_tasks.sklearn.words import words_of
+from elmo_tasks.sklearn.words import plain_words_of, words_of
 from tests.helpers.reference_bilm import FIXTURE
 
 # Sentences in several scripts, with a blank between any two tokens.
@@ -54,6 +54,56 @@ def test_nothing_is_lost_and_both_forms_of_a_text_have_as_many_words(text: str) 
 
     assert "".join(words) == "".join(composed.split())
     assert [unicodedata.normalize("NFD", word) for word in words] == words_of(decomposed)
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("sooo", "so"),
+        ("SOOOO", "so"),
+        ("Haaappyyy", "Happy"),
+        ("loooove", "love"),
+        ("WHAAAT", "what"),
+        ("GREAT", "great"),
+        ("ÄRGER", "ärger"),
+        ("reeeé", "reé"),
+        ("good", "good"),
+        ("USA", "USA"),
+        ("iPhone", "iPhone"),
+        ("COVID19", "COVID19"),
+        ("VIII", "VIII"),
+        ("xxxiii", "xxxiii"),
+        ("www", "www"),
+        ("AAAA", "AAAA"),
+        ("1000", "1000"),
+    ],
+)
+def test_loud_words_are_written_plainly_in_both_forms_of_a_text(written: str, plain: str) -> None:
+    for form in ("NFC", "NFD"):
+        words = plain_words_of(unicodedata.normalize(form, written))
+
+        assert words == [unicodedata.normalize(form, plain)]
+
+
+@given(st.text() | TEXTS.map("".join) | st.text("aAeEoOsS éÉ", max_size=20))
+def test_plain_words_are_the_words_and_plain_already(text: str) -> None:
+    words = words_of(text)
+
+    plain = plain_words_of(text)
+
+    assert len(plain) == len(words) and all(plain)
+    assert plain_words_of(" ".join(plain)) == words_of(" ".join(plain))
+    for word, changed in zip(words, plain):
+        is_loud = re.search(r"(?i)([a-z])\1\1", word) or sum(map(str.isupper, word)) >= 4
+        assert word == changed or is_loud
+
+
+def test_features_of_loud_text_are_those_of_plain_words() -> None:
+    features = ElmoFeatures(str(FIXTURE))
+
+    loud, plain = features.transform(["It is SOOO DULL !", ["It", "is", "so", "dull", "!"]])
+
+    assert (loud == plain).all()
 
 
 def test_features_read_a_word_of_letters_and_accents_as_one() -> None:
