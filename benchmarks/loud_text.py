@@ -42,6 +42,9 @@ from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.sklearn.words import lower_case, plain_words_of, repeated_once, words_of
 
+# The texts and the label of each, in a random order.
+Shuffled = tuple[list[str], numpy.ndarray]
+
 NUM_LABELS, NUM_UNSEEN, NUM_TEXTS = 500, 1000, 2200
 _MADE_LOUD = ("customer reviews", "questions")
 _CORPORA = ("opinions-free.train.txt.xz", "opinions-other.train.txt.xz")
@@ -109,7 +112,7 @@ def main() -> None:
     report(["", *columns], table, "percent")
 
 
-def sets(data: Path) -> Iterator[tuple[str, Labelled]]:
+def sets(data: Path) -> Iterator[tuple[str, Shuffled]]:
     """Yields the names of the columns, and their texts and labels in a fixed random order."""
     for kind in _MADE_LOUD:
         texts, labels = shuffled(KINDS[kind].read(data))
@@ -174,7 +177,7 @@ class Means:
         return numpy.stack([self._kept[words] for words in asked])
 
 
-def _measure(row: str, labelled: Labelled, means: Means, data: Path) -> list[float]:
+def _measure(row: str, labelled: Shuffled, means: Means, data: Path) -> list[float]:
     texts, labels = labelled
     if row == "TF-IDF":
         features = of_words(texts)
@@ -183,7 +186,7 @@ def _measure(row: str, labelled: Labelled, means: Means, data: Path) -> list[flo
     else:
         glove = read_glove(data)
         features = of_vectors(numpy.stack([glove.mean(words) for words in tokenized(texts)]))
-    return accuracies(numpy.asarray(labels), NUM_UNSEEN, NUM_LABELS, features)
+    return accuracies(labels, NUM_UNSEEN, NUM_LABELS, features)
 
 
 if __name__ == "__main__":
