@@ -114,8 +114,10 @@ def test_allennlps_char_ids_are_refused_where_they_lack_characters_that_are_read
 
     expected = bilm(batch_char_ids([WORDS[:4], ["of"]], 60)).layers
     torch.testing.assert_close(short, expected)
-    with pytest.raises(ConfigurationError, match=r"\(batch, length, 60\), but .* \(1, 8, 50\), in"):
+    with pytest.raises(
+        ConfigurationError, match=r"\(batch, length, 60\), with .* got \(1, 8, 50\);"
+    ):
         bilm(batch_to_ids([WORDS]))
     for shape in ((2, 3), (1, 2, 0), (1, 1, 1, 60)):
-        with pytest.raises(ConfigurationError, match="char ids must have shape"):
+        with pytest.raises(ConfigurationError, match="expected char ids of shape"):
             bilm(torch.ones(shape, dtype=torch.long))

@@ -73,7 +73,7 @@ def test_a_choice_among_the_overrides_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("mine.jsonnet").write_text("import 'elmo_tasks/sst/both.jsonnet'")
 
-    with pytest.raises(ValueError, match=f"elmo_at is a choice.*{re.escape(advice)}"):
+    with pytest.raises(ValueError, match=f"cannot set the choice elmo_at.*{re.escape(advice)}"):
         our_command("train", config, "-s", "run", "-o", '{"elmo_at": ["output"]}')
 
 
