@@ -3,9 +3,17 @@ Makes training data more like what people write: the models `ner`, `srl`, `coref
 package were in the end trained on such data.
 
     python scripts/everyday_data.py recase data/conll2003/eng.train my/eng.train --word 0
+    python scripts/everyday_data.py rename data/conll2003/eng.train my/eng.train
+    python scripts/everyday_data.py shorten my/train.conll my/shorter.conll
     python scripts/everyday_data.py negate data/snli/snli_1.0_train.jsonl my/snli.jsonl
 
-recase: writes a tenth of the sentences of a file in columns in capitals or in lower case.
+recase: writes a tenth of the sentences of a file in columns in capitals or in lower case (`--share`
+    sets another part).
+rename: changes names in a file of CoNLL-2003. A twentieth of the sentences begin with a greeting
+    ("Dear Tom,"), some organizations become an acronym, and some places have the name of a team
+    that is called like its town, if the word before is "in", "from" or the like.
+shorten: adds to the documents of a file in the columns of CoNLL-2012 pieces of one to five
+    sentences, if something is mentioned twice in them.
 negate: adds pairs to a file of SNLI whose hypothesis is negated ("is not sleeping") or has an
     antonym ("is awake"). The negation of a contradiction is entailed, and the other way round.
 """
@@ -28,30 +36,122 @@ MOST_NEGATED, MOST_ALONE, MOST_ANTONYMS = 500, 300, 250
 _BE = re.compile(r"\b(is|are|was|were) (?!not\b|no\b|n't)")
 _HAS_NEGATION = re.compile(r"\b(no|not|never|nobody|nothing|none)\b|n't", re.IGNORECASE)
 
+GREETINGS = "Dear Hi Hello Hey Thanks Sorry Welcome".split()
+_BEFORE_PLACES = {"in", "from", "near", "to", "through", "of"}
+_OPENED = re.compile(r"\((\d+)")
+
 Pair = tuple[str, str, str]
+# The columns of each token of a sentence.
+Rows = list[list[str]]
 
 
-def recase(text: str, chance: random.Random, word: int) -> str:
-    """Changes the words, which are in the column `word`, of a tenth of the sentences."""
+def recase(text: str, chance: random.Random, word: int, share: float = 0.1) -> str:
+    """Changes the words, which are in the column `word`, of a part of the sentences."""
     lines: list[str] = []
     sentence: list[str] = []
     for line in text.split("\n"):
         if line.strip() and not line.startswith(("#", "-DOCSTART-")):
             sentence.append(line)
             continue
-        lines += [*_recased(sentence, chance, word), line]
+        lines += [*_recased(sentence, chance, word, share), line]
         sentence = []
-    return "\n".join([*lines, *_recased(sentence, chance, word)])
+    return "\n".join([*lines, *_recased(sentence, chance, word, share)])
 
 
-def _recased(sentence: list[str], chance: random.Random, word: int) -> Iterator[str]:
+def _recased(sentence: list[str], chance: random.Random, word: int, share: float) -> Iterator[str]:
     drawn = chance.random() if sentence else 1.0
-    change = str.upper if drawn < 0.05 else str.lower if drawn < 0.1 else str
+    change = str.upper if drawn < share / 2 else str.lower if drawn < share else str
     for line in sentence:
         separator = "\t" if "\t" in line else " "
         values = line.split(separator)
         values[word] = change(values[word])
         yield separator.join(values)
+
+
+def rename(text: str, chance: random.Random) -> str:
+    """Changes names in the sentences of a file of CoNLL-2003."""
+    sentences = [
+        [line.split(" ") for line in block.split("\n")] for block in text.strip().split("\n\n")
+    ]
+    people, of_type = _names(sentences)
+    towns = sorted(of_type["LOC"] & of_type["ORG"])
+    lines: list[str] = []
+    for rows in sentences:
+        rows = _with_places(_with_acronyms(rows, chance), towns, chance)
+        if people and rows[0][0] != "-DOCSTART-" and chance.random() < 0.05:
+            rows = [*_greeting(people, chance), *rows]
+        lines += [*map(" ".join, rows), ""]
+    return "\n".join([*lines, ""])
+
+
+def _entities(rows: Rows) -> Iterator[tuple[int, int, str]]:
+    """Yields the first row, the row after the last, and the type of each entity, in IOB1."""
+    start = 0
+    for index, tag in enumerate([row[-1] for row in rows] + ["O"]):
+        before = rows[index - 1][-1] if index else "O"
+        if before != "O" and (tag[0] != "I" or tag[1:] != before[1:]):
+            yield start, index, before[2:]
+        if tag != "O" and (tag[0] == "B" or tag[1:] != before[1:]):
+            start = index
+
+
+def _names(sentences: list[Rows]) -> tuple[list[str], dict[str, set[str]]]:
+    """Returns the first names of people, and the names of one word of each type."""
+    people: list[str] = []
+    of_type: dict[str, set[str]] = {"PER": set(), "LOC": set(), "ORG": set(), "MISC": set()}
+    for rows in sentences:
+        for start, stop, kind in _entities(rows):
+            name = rows[start][0]
+            if kind == "PER" and stop - start == 2 and name[1:].islower():
+                people.append(name)
+            if stop - start == 1 and name[1:].islower():
+                of_type[kind].add(name)
+    return people, of_type
+
+
+def _greeting(people: list[str], chance: random.Random) -> Rows:
+    name, end = chance.choice(people), chance.choice([",", ",", "!"])
+    return [
+        [chance.choice(GREETINGS), "NNP", "I-NP", "O"],
+        [name, "NNP", "I-NP", "I-PER"],
+        [end, ",", "O", "O"],
+    ]
+
+
+def _with_acronyms(rows: Rows, chance: random.Random) -> Rows:
+    """Writes a third of the organizations of three to five words as their first letters."""
+    for start, stop, kind in reversed([*_entities(rows)]):
+        letters = "".join(row[0][0] for row in rows[start:stop] if row[0][0].isupper())
+        is_long = kind == "ORG" and 3 <= stop - start <= 5 and len(letters) > 2
+        if is_long and chance.random() < 1 / 3:
+            rows = [*rows[:start], [letters, *rows[start][1:]], *rows[stop:]]
+    return rows
+
+
+def _with_places(rows: Rows, towns: list[str], chance: random.Random) -> Rows:
+    """Gives a tenth of the places the name of a town that is also the name of a team."""
+    rows = [*rows]
+    for start, stop, kind in _entities(rows):
+        is_place = kind == "LOC" and stop - start == 1 and start > 0 and towns
+        if is_place and rows[start - 1][0] in _BEFORE_PLACES and chance.random() < 0.1:
+            rows[start] = [chance.choice(towns), *rows[start][1:]]
+    return rows
+
+
+def shorten(text: str, chance: random.Random) -> str:
+    """Adds pieces of one to five sentences after each document."""
+    documents: list[str] = []
+    for document in re.findall(r"#begin document.*?\n#end document", text, re.DOTALL):
+        documents.append(document)
+        head, *body = document.split("\n")
+        sentences = "\n".join(body[:-1]).strip().split("\n\n")
+        while sentences:
+            size = chance.randint(1, 5)
+            piece, sentences = "\n\n".join(sentences[:size]), sentences[size:]
+            clusters = _OPENED.findall(piece)
+            if len(clusters) > len(set(clusters)):
+                documents.append(f"{head}\n{piece}\n\n#end document")
+    return "".join(f"{document}\n" for document in documents)
 
 
 def negate(text: str, chance: random.Random) -> str:
@@ -112,15 +212,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("change", choices=("recase", "negate"))
+    parser.add_argument("change", choices=("recase", "rename", "shorten", "negate"))
     parser.add_argument("file", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--word", type=int, default=3, help="the column of the words (default: 3)")
+    parser.add_argument(
+        "--share", type=float, default=0.1, help="the part that recase changes (default: 0.1)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
     args = parser.parse_args()
     text, chance = args.file.read_text(encoding="utf-8"), random.Random(args.seed)
-    is_recased = args.change == "recase"
-    changed = recase(text, chance, args.word) if is_recased else negate(text, chance)
+    if args.change == "recase":
+        changed = recase(text, chance, args.word, args.share)
+    else:
+        changed = {"rename": rename, "shorten": shorten, "negate": negate}[args.change](
+            text, chance
+        )
     args.output.write_text(changed, encoding="utf-8")
 
 

@@ -1,0 +1,253 @@
+"""
+Adds pairs to a file of SNLI whose texts differ only in an order, a number or a negation: the model
+`snli` of the package was in the end trained on such pairs.
+
+    python scripts/everyday_pairs.py data/snli/snli_1.0_train.jsonl my/snli.jsonl
+
+The pairs are made by rule of short hypotheses of the file, such as "A man is washing a dog."
+"""
+
+import argparse
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+# Of each of the kinds below, so many examples are made, of one to three pairs each.
+NUM_EXAMPLES = 300
+NUMBERS = "two three four five six seven eight nine ten".split()
+NAMES = """Alex Carla David Diana Eric Fatima George Helen Ivan Jane Karim Laura Martin Nora Oscar
+Paula Rita Simon Tina Victor""".split()
+COMPARED = """taller/shorter older/younger bigger/smaller faster/slower heavier/lighter
+richer/poorer stronger/weaker louder/quieter happier/sadder warmer/colder cheaper/dearer
+higher/lower wider/narrower earlier/later nearer/farther""".split()
+# Who is loved need not love: the order of these says nothing about the other order.
+ONE_SIDED = "loves likes hates trusts misses admires envies knows".split()
+# A noun that so many hypotheses begin with can do what another noun does.
+MIN_SUBJECTS = 3
+
+_CLAUSE = re.compile(r"(?:A|An|The) (\w+) is (\w+ing)((?: [\w']+){0,4})\.?")
+_OBJECT = re.compile(r" (?:a|an|the) (\w+)")
+_NUMBER = re.compile(rf"\b({'|'.join(NUMBERS)})\b", re.IGNORECASE)
+
+Pair = tuple[str, str, str]
+E, N, C = "entailment", "neutral", "contradiction"
+
+
+class Clause(NamedTuple):
+    """
+    "The `noun` is `doing` `rest`", with the verb's other forms, if they are regular.
+
+    # Parameters
+
+    rest: What follows the verb, with a blank in front, or an empty string.
+    """
+
+    noun: str
+    doing: str
+    rest: str
+    base: str | None
+    past: str | None
+
+
+def add_pairs(text: str, chance: random.Random) -> str:
+    """Adds pairs to those of a file, in a random order."""
+    rows = [json.loads(line) for line in text.splitlines()]
+    pairs = [(row["sentence1"], row["sentence2"], row["gold_label"]) for row in rows]
+    hypotheses = sorted({pair[1] for pair in pairs})
+    clauses = [*_clauses(hypotheses)]
+    pairs += [*_numbers(hypotheses, chance)]
+    kinds: list[Callable[[Sequence[Clause], random.Random], Iterator[Pair]]]
+    kinds = [_compared, _swapped, _before, _nobody, _past, _other]
+    for kind in kinds:
+        for _ in range(NUM_EXAMPLES):
+            pairs += kind(clauses, chance)
+    chance.shuffle(pairs)
+    names = ("sentence1", "sentence2", "gold_label")
+    return "".join(json.dumps(dict(zip(names, pair))) + "\n" for pair in pairs)
+
+
+def _clauses(hypotheses: Iterable[str]) -> Iterator[Clause]:
+    texts = [*hypotheses]
+    words = Counter(re.findall(r"[a-z]+", " ".join(texts).lower()))
+    for match in filter(None, map(_CLAUSE.fullmatch, texts)):
+        noun, doing, rest = match.groups()
+        yield Clause(noun, doing, rest, *_regular(doing, words))
+
+
+def _regular(doing: str, words: Counter[str]) -> tuple[str | None, str | None]:
+    """Returns the base and the past of a verb, if the file has both."""
+    stem = doing[:-3]
+    for base, past in ((stem, f"{stem}ed"), (f"{stem}e", f"{stem}ed"), (stem[:-1], f"{stem}ed")):
+        if words[base] and words[past]:
+            return base, past
+    return None, None
+
+
+def _numbers(hypotheses: Sequence[str], chance: random.Random) -> Iterator[Pair]:
+    found = [each for each in hypotheses if len(_NUMBER.findall(each)) == 1]
+    for sentence in chance.sample(found, min(len(found), 2 * NUM_EXAMPLES)):
+        number = _NUMBER.findall(sentence)[0]
+        other = chance.choice([each for each in NUMBERS if each != number.lower()])
+        for word, label in chance.sample([(other, C), (other, C), ("some", E), (number, E)], 2):
+            word = word.capitalize() if number[0].isupper() else word
+            yield sentence, _NUMBER.sub(word, sentence), label
+
+
+def _two(clauses: Sequence[Clause], chance: random.Random) -> tuple[str, str]:
+    """Returns two people or things: by name, or by two nouns."""
+    if chance.random() < 0.5:
+        first, second = chance.sample(NAMES, 2)
+        return first, second
+    first, second = chance.sample(sorted({clause.noun for clause in clauses}), 2)
+    return f"The {first}", f"The {second}"
+
+
+def _compared(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    a, b = _two(clauses, chance)
+    words = chance.choice(COMPARED).split("/")
+    more, less = words if chance.random() < 0.5 else words[::-1]
+    said = _said(a, f"is {more} than", b)
+    yield said, _said(b, f"is {more} than", a), C
+    yield said, _said(b, f"is {less} than", a), E
+    yield chance.choice([(said, _said(a, f"is {less} than", b), C), (said, said, E)])
+
+
+def _swapped(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    a, b = _two(clauses, chance)
+    if chance.random() < 0.25:
+        verb = chance.choice(ONE_SIDED)
+        yield _said(a, verb, b), _said(b, verb, a), N
+        return
+    subjects = Counter(clause.noun for clause in clauses)
+    alive = [
+        (clause, found[1])
+        for clause in clauses
+        if (found := _OBJECT.fullmatch(clause.rest))
+        and min(subjects[clause.noun], subjects[found[1]]) >= MIN_SUBJECTS
+        and clause.noun != found[1]
+    ]
+    clause, object_ = chance.choice(alive)
+    if not a.startswith("The "):
+        a, b = a, b
+    else:
+        a, b = f"The {clause.noun}", f"The {object_}"
+    said = _said(a, f"is {clause.doing}", b)
+    yield said, _said(b, f"is {clause.doing}", a), C
+    if clause.past is None:
+        yield said, said, E
+        return
+    yield said, _said(b, f"is being {clause.past} by", a), E
+    did, was = _said(a, clause.past, b), _said(b, f"was {clause.past} by", a)
+    wrong = _said(a, f"was {clause.past} by", b)
+    yield chance.choice([(did, was, E), (was, did, E), (did, wrong, C), (wrong, did, C)])
+
+
+def _before(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    first, second = chance.sample([clause for clause in clauses if clause.past], 2)
+    a, b = _two(clauses, chance)
+    one, two = f"{a} {first.past}{first.rest}", f"{b} {second.past}{second.rest}"
+    if chance.random() < 0.3:
+        two = chance.choice(["lunch", "dinner", "the film", "midnight", "the meeting", "noon"])
+        words = chance.sample(["before", "after"], 2)
+        yield _said(one, words[0], two), _said(one, words[1], two), C
+        yield _said(one, words[0], two), _said(one, words[0], two), E
+        return
+    said = _said(one, "before", two)
+    yield from chance.sample(
+        [
+            (said, _said(one, "after", two), C),
+            (said, _said(two, "before", one), C),
+            (said, _said(two, "after", one), E),
+            (_said(two, "after", one), said, E),
+            (_said(one, "after", two), said, C),
+            (said, said, E),
+        ],
+        3,
+    )
+
+
+def _nobody(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    clause = chance.choice(clauses)
+    nobody, no_one = chance.sample(["Nobody", "No one"], 2)
+    is_doing = f"is {clause.doing}{clause.rest}."
+    someone = chance.choice([f"The {clause.noun}", chance.choice(NAMES), "Someone", "A person"])
+    yield from chance.sample(
+        [
+            (f"{nobody} {is_doing}", f"{someone} {is_doing}", C),
+            (f"{someone} {is_doing}", f"{nobody} {is_doing}", C),
+            (f"{nobody} {is_doing}", f"{no_one} {is_doing}", E),
+            (f"There is {nobody.lower()} {is_doing[3:]}", f"{no_one} {is_doing}", E),
+            (f"{nobody} {is_doing}", f"There is {no_one.lower()} {is_doing[3:]}", E),
+            (f"Everyone {is_doing}", f"{nobody} {is_doing}", C),
+            (f"Everyone {is_doing}", f"Someone {is_doing}", E),
+            (f"Someone {is_doing}", f"Everyone {is_doing}", N),
+            (f"Some people are {is_doing[3:]}", f"All the people are {is_doing[3:]}", N),
+            (f"All the people are {is_doing[3:]}", f"Some people are {is_doing[3:]}", E),
+        ],
+        3,
+    )
+
+
+def _past(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    clause = chance.choice([clause for clause in clauses if clause.past])
+    who = chance.choice([f"The {clause.noun}", chance.choice(NAMES), "He", "She", "They", "I"])
+    did = f"{who} {clause.past}{clause.rest}."
+    did_not, didnt = (f"{who} {no} {clause.base}{clause.rest}." for no in ("did not", "didn't"))
+    can, cannot, cant = (
+        f"{who} {word} {clause.base}{clause.rest}." for word in ("can", "cannot", "can't")
+    )
+    never = f"{who} never {clause.past}{clause.rest}."
+    yield from chance.sample(
+        [
+            (did, didnt, C),
+            (didnt, did, C),
+            (did_not, did, C),
+            (did, did_not, C),
+            (didnt, did_not, E),
+            (did_not, didnt, E),
+            (never, didnt, E),
+            (never, did, C),
+            (did, never, C),
+            (can, cant, C),
+            (cannot, can, C),
+            (cant, cannot, E),
+            (did, did, E),
+        ],
+        3,
+    )
+
+
+def _other(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    """Who does not do one thing may do another."""
+    first, second = chance.sample(clauses, 2)
+    who = chance.choice([f"The {first.noun}", chance.choice(NAMES)])
+    is_not, isnt = (f"{who} {no} {first.doing}{first.rest}." for no in ("is not", "isn't"))
+    yield chance.choice([is_not, isnt]), f"{who} is {second.doing}{second.rest}.", N
+    yield chance.choice([(is_not, isnt, E), (isnt, is_not, E)])
+    yield isnt, f"{who} is {first.doing}{first.rest}.", C
+
+
+def _said(first: str, verb: str, second: str) -> str:
+    """Writes "The" in lower case within a sentence."""
+    inner = second[0].lower() + second[1:] if second.startswith("The ") else second
+    return f"{first} {verb} {inner}."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--seed", type=int, default=1, help="default: 1")
+    args = parser.parse_args()
+    changed = add_pairs(args.file.read_text(encoding="utf-8"), random.Random(args.seed))
+    args.output.write_text(changed, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
