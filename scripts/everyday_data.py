@@ -7,13 +7,13 @@ package were in the end trained on such data.
     python scripts/everyday_data.py shorten my/train.conll my/shorter.conll
     python scripts/everyday_data.py negate data/snli/snli_1.0_train.jsonl my/snli.jsonl
 
-recase: writes a tenth of the sentences of a file in columns in capitals or in lower case (`--share`
-    sets another part).
+recase: writes a tenth of the sentences of a file in columns in capitals or in lower case (or
+    what `--share` says).
 rename: changes names in a file of CoNLL-2003. A twentieth of the sentences begin with a greeting
     ("Dear Tom,"), some organizations become an acronym, and some places have the name of a team
     that is called like its town, if the word before is "in", "from" or the like.
 shorten: adds to the documents of a file in the columns of CoNLL-2012 pieces of one to five
-    sentences, if something is mentioned twice in them.
+    sentences: of the pieces that mention something twice a tenth, or what `--share` says.
 negate: adds pairs to a file of SNLI whose hypothesis is negated ("is not sleeping") or has an
     antonym ("is awake"). The negation of a contradiction is entailed, and the other way round.
 """
@@ -138,8 +138,8 @@ def _with_places(rows: Rows, towns: list[str], chance: random.Random) -> Rows:
     return rows
 
 
-def shorten(text: str, chance: random.Random) -> str:
-    """Adds pieces of one to five sentences after each document."""
+def shorten(text: str, chance: random.Random, share: float) -> str:
+    """Adds pieces of one to five sentences after each document: a part of them, at random."""
     documents: list[str] = []
     for document in re.findall(r"#begin document.*?\n#end document", text, re.DOTALL):
         documents.append(document)
@@ -149,7 +149,7 @@ def shorten(text: str, chance: random.Random) -> str:
             size = chance.randint(1, 5)
             piece, sentences = "\n\n".join(sentences[:size]), sentences[size:]
             clusters = _OPENED.findall(piece)
-            if len(clusters) > len(set(clusters)):
+            if len(clusters) > len(set(clusters)) and chance.random() < share:
                 documents.append(f"{head}\n{piece}\n\n#end document")
     return "".join(f"{document}\n" for document in documents)
 
@@ -217,17 +217,18 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--word", type=int, default=3, help="the column of the words (default: 3)")
     parser.add_argument(
-        "--share", type=float, default=0.1, help="the part that recase changes (default: 0.1)"
+        "--share", type=float, default=0.1, help="see recase and shorten (default: 0.1)"
     )
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
     args = parser.parse_args()
     text, chance = args.file.read_text(encoding="utf-8"), random.Random(args.seed)
-    if args.change == "recase":
-        changed = recase(text, chance, args.word, args.share)
-    else:
-        changed = {"rename": rename, "shorten": shorten, "negate": negate}[args.change](
-            text, chance
-        )
+    changes = {
+        "recase": lambda: recase(text, chance, args.word, args.share),
+        "rename": lambda: rename(text, chance),
+        "shorten": lambda: shorten(text, chance, args.share),
+        "negate": lambda: negate(text, chance),
+    }
+    changed = changes[args.change]()
     args.output.write_text(changed, encoding="utf-8")
 
 

@@ -131,9 +131,7 @@ def _swapped(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]
         and clause.noun != found[1]
     ]
     clause, object_ = chance.choice(alive)
-    if not a.startswith("The "):
-        a, b = a, b
-    else:
+    if a.startswith("The "):
         a, b = f"The {clause.noun}", f"The {object_}"
     said = _said(a, f"is {clause.doing}", b)
     yield said, _said(b, f"is {clause.doing}", a), C

@@ -107,7 +107,9 @@ def test_pieces_of_one_to_five_sentences_follow_a_document() -> None:
     alone = "Bo NNP (2)\n"
     text = head + "\n".join([*sentences, alone]) + "\n" + end
 
-    whole, *pieces = (f"{each}{end}" for each in shorten(text, random.Random(1)).split(end)[:-1])
+    whole, *pieces = (
+        f"{each}{end}" for each in shorten(text, random.Random(1), share=1).split(end)[:-1]
+    )
 
     assert whole == text and len(pieces) >= 4
     read = [line for piece in pieces for line in piece.split("\n") if line.startswith("sleeps")]
@@ -121,4 +123,4 @@ def test_a_piece_mentions_something_twice() -> None:
     head, end = "#begin document (a); part 000\n", "#end document\n"
     text = head + "Ada NNP (1)\nis VBZ -\n\n" + "\nit PRP -\n" * 40 + "\nshe PRP (1)\n\n" + end
 
-    assert shorten(text, random.Random(1)) == text
+    assert shorten(text, random.Random(1), share=1) == text
