@@ -54,7 +54,8 @@ def rows(*sentences: str) -> str:
 
 def words_and_tags(text: str) -> list[list[tuple[str, str]]]:
     blocks = text.strip().split("\n\n")
-    return [[tuple(line.split(" ")[::3]) for line in block.split("\n")] for block in blocks]
+    columns = [[line.split(" ") for line in block.split("\n")] for block in blocks]
+    return [[(row[0], row[3]) for row in rows] for rows in columns]
 
 
 def test_a_greeting_is_no_part_of_the_name() -> None:
