@@ -29,6 +29,10 @@ _MAX_TOKENS = 2**14
 # The most spans that are scored at a time to choose the mentions.
 _MAX_SPANS = 2**11
 
+# At least so many spans are kept as mentions: a text of one or two sentences may have more mentions
+# in a word than a long one has on average.
+_MIN_SPANS = 10
+
 
 @Model.register("elmo_coref")
 class CorefResolver(Model):
@@ -49,7 +53,7 @@ class CorefResolver(Model):
     feature_dim: Width of the embeddings of widths, speakers, genres and distances.
     max_span_width: The number of words in the longest mention.
     spans_per_word: The number of spans kept as mentions, divided by the number of words of the
-        document.
+        document. At least ten are kept.
     max_antecedents: How many of the mentions just before a mention can be its
         antecedent.
     max_training_sentences: In training, the model reads only this many consecutive
@@ -192,7 +196,7 @@ class CorefResolver(Model):
         self, run: DocumentRun, x: torch.Tensor, h: torch.Tensor, genre: torch.Tensor
     ) -> dict[str, Any]:
         candidates = candidate_spans(run.lengths, self.spans.max_width).to(x.device)
-        num_spans = max(1, int(self.spans_per_word * len(x)))
+        num_spans = max(_MIN_SPANS, int(self.spans_per_word * len(x)))
         # Without gradients, memory need not hold the representations of all candidates.
         with torch.no_grad():
             scores = [self._score(self.spans(x, h, part)) for part in candidates.split(_MAX_SPANS)]

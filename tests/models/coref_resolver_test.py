@@ -42,7 +42,7 @@ def by_parts(built: Built, instance: Instance) -> tuple[torch.Tensor, numpy.ndar
     spans = candidate_spans(lengths, 10)
     g = model.spans(torch.cat(x), torch.cat(h), spans)
     s_m = model.mention_scores(model.mention_feedforward(g)).squeeze(1)
-    kept = choose_spans(spans, s_m, int(0.4 * start))
+    kept = choose_spans(spans, s_m, max(10, int(0.4 * start)))
     speakers = [about["speakers"][first] for first, _ in spans[kept].tolist()]
     speaker_ids = torch.tensor([speakers.index(speaker) for speaker in speakers])
     genre = model.genre_embedding.weight[tensors["genre"][0]]
@@ -169,15 +169,27 @@ def test_unknown_genre_is_the_mean_of_the_known_ones(built: Built) -> None:
 
 
 @pytest.mark.parametrize("sentences", [[["Yes"]], [["Yes"], ["."]], [["Yes", "."]]])
-def test_document_of_a_few_words_has_no_cluster(built: Built, sentences: list[list[str]]) -> None:
+def test_document_of_a_few_words_is_read(built: Built, sentences: list[list[str]]) -> None:
     instance = built.reader.text_to_instance(sentences, clusters=[])
     built.reader.apply_token_indexers(instance)
 
     output = built.model(**built.tensors([instance]))
     output["loss"].backward()
 
-    assert output["loss"] == 0
-    assert built.model.make_output_human_readable(output)["clusters"] == [[]]
+    spans = candidate_spans([*map(len, sentences)], 10) + torch.tensor([0, 1])
+    assert output["spans"][0].tolist() == spans.tolist()
+    if len(spans) == 1:
+        assert output["loss"] == 0
+        assert built.model.make_output_human_readable(output)["clusters"] == [[]]
+
+
+def test_of_a_short_text_ten_spans_are_kept(built: Built) -> None:
+    instance = built.reader.text_to_instance([["Ann", "saw", "her", "dog"], ["It", "slept"]])
+    built.reader.apply_token_indexers(instance)
+
+    output = built.model(**built.tensors([instance]))
+
+    assert len(output["spans"][0]) == 10
 
 
 def test_dropout_is_on_words_and_characters_but_not_on_the_elmo_of_the_input() -> None:
