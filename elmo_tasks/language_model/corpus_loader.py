@@ -91,7 +91,7 @@ class CorpusLoader(DataLoader):
         """
         Returns the numbers of sentences and of tokens in an epoch, from the counts of the
         vocabulary. One boundary of each sentence counts as a token. Raises `TypeError` if there are
-        no counts, because Python expects this error from a `len` that is not known.
+        no counts, as Python's `len` must.
         """
         num_sentences = getattr(self._vocab, "num_sentences", None)
         # The vocabulary counted only the training text, and only the training text is shuffled.
