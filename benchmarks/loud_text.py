@@ -38,9 +38,10 @@ from benchmarks.knowledge.classify import (
 )
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.knowledge.layers import MEAN, mean_vectors, views
+from elmo_tasks.common.loud_words import lower_case, repeated_once
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.sklearn.words import lower_case, plain_words_of, repeated_once, words_of
+from elmo_tasks.sklearn.words import plain_words_of, words_of
 
 # The texts and the label of each, in a random order.
 Shuffled = tuple[list[str], numpy.ndarray]

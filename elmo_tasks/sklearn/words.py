@@ -1,5 +1,7 @@
 import regex
 
+from elmo_tasks.common.loud_words import plain_word
+
 # A letter or a number, as `\w` of Python's own `re` has them, which leaves out marks.
 _LETTER = r"[\p{L}\p{N}_]"
 
@@ -22,15 +24,6 @@ _TOKEN = regex.compile(
     regex.IGNORECASE | regex.VERBOSE,
 )
 
-# A letter three times or more in a row, without an accent.
-_REPEATED = regex.compile(rf"([a-z])\1{{2,}}(?!{_MARK})", regex.IGNORECASE)
-
-# Four capitals or more, with their marks.
-_CAPITALS = regex.compile(rf"(?:\p{{Lu}}{_MARK}*){{4,}}")
-
-# Words that are no loud form of others: www, XXX, and numbers such as VIII.
-_AS_IT_IS = regex.compile(r"(.)\1*|[ivx]+", regex.IGNORECASE)
-
 
 def words_of(sentence: str) -> list[str]:
     """
@@ -43,19 +36,5 @@ def words_of(sentence: str) -> list[str]:
 
 
 def plain_words_of(sentence: str) -> list[str]:
-    """
-    Cuts a sentence as `words_of` does, and writes loud words as the edited text has them that biLMs
-    learn from. A biLM of characters takes sooo for a name (see `lower_case`, `repeated_once`).
-    """
-    return [repeated_once(lower_case(word)) for word in words_of(sentence)]
-
-
-def lower_case(word: str) -> str:
-    """Writes a word of four capitals or more in lower case: GREAT, but not USA or VIII."""
-    is_loud = _CAPITALS.fullmatch(word) and not _AS_IT_IS.fullmatch(word)
-    return word.lower() if is_loud else word
-
-
-def repeated_once(word: str) -> str:
-    """Writes once a letter that is repeated more than twice: sooo becomes so, but www stays."""
-    return word if _AS_IT_IS.fullmatch(word) else _REPEATED.sub(r"\1", word)
+    """Cuts a sentence as `words_of` does, and writes loud words plainly (see `plain_word`)."""
+    return list(map(plain_word, words_of(sentence)))

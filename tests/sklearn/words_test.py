@@ -56,35 +56,6 @@ def test_nothing_is_lost_and_both_forms_of_a_text_have_as_many_words(text: str) 
     assert [unicodedata.normalize("NFD", word) for word in words] == words_of(decomposed)
 
 
-@pytest.mark.parametrize(
-    ("written", "plain"),
-    [
-        ("sooo", "so"),
-        ("SOOOO", "so"),
-        ("Haaappyyy", "Happy"),
-        ("loooove", "love"),
-        ("WHAAAT", "what"),
-        ("GREAT", "great"),
-        ("ÄRGER", "ärger"),
-        ("reeeé", "reé"),
-        ("good", "good"),
-        ("USA", "USA"),
-        ("iPhone", "iPhone"),
-        ("COVID19", "COVID19"),
-        ("VIII", "VIII"),
-        ("xxxiii", "xxxiii"),
-        ("www", "www"),
-        ("AAAA", "AAAA"),
-        ("1000", "1000"),
-    ],
-)
-def test_loud_words_are_written_plainly_in_both_forms_of_a_text(written: str, plain: str) -> None:
-    for form in ("NFC", "NFD"):
-        words = plain_words_of(unicodedata.normalize(form, written))
-
-        assert words == [unicodedata.normalize(form, plain)]
-
-
 @given(st.text() | TEXTS.map("".join) | st.text("aAeEoOsS éÉ", max_size=20))
 def test_plain_words_are_the_words_and_plain_already(text: str) -> None:
     words = words_of(text)
