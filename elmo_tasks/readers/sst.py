@@ -11,6 +11,7 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import check_choice, check_positive
+from elmo_tasks.common.loud_words import plain_word
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.text_reader import TextReader, located
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
@@ -67,7 +68,8 @@ class SstReader(TextReader):
     `(3 (2 It) (4 (2 's) (4 good)))`, with a label from 0 (very negative) to 4 (very positive) at
     every node. Escapes of the Penn Treebank, such as `-LRB-`, are undone.
 
-    An instance has the fields `tokens`, `label` and `metadata`. The words are `metadata["tokens"]`.
+    An instance has the fields `tokens`, `label` and `metadata`. The words are `metadata["tokens"]`;
+    the model reads loud ones in their plain form, sooo as so and GREAT as great.
 
     Registered as a `DatasetReader` with name "elmo_sst".
 
@@ -117,7 +119,7 @@ class SstReader(TextReader):
         if not tokens:
             raise ValueError("a sentence must have at least one token")
         fields: dict[str, Field] = {
-            "tokens": TextField(tokens),
+            "tokens": TextField([Token(plain_word(token.ensure_text())) for token in tokens]),
             "metadata": MetadataField({"tokens": [token.text for token in tokens]}),
         }
         if label is not None:

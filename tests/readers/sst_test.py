@@ -63,6 +63,16 @@ trees = st.recursive(
 )
 
 
+def test_loud_words_are_read_in_their_plain_form() -> None:
+    reader = SstReader()
+
+    instance = reader.text_to_instance(reader.tokenizer.tokenize("It is SOOO GREAT, USA!"))
+
+    assert words(instance) == ["It", "is", "so", "great", ",", "USA", "!"]
+    asked = ["It", "is", "SOOO", "GREAT", ",", "USA", "!"]
+    assert instance["metadata"].metadata == {"tokens": asked}
+
+
 def in_brackets(tree: tuple) -> str:
     label, inside = tree
     return f"({label} {inside if isinstance(inside, str) else ' '.join(map(in_brackets, inside))})"
