@@ -12,7 +12,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,10 +70,9 @@ def add_pairs(text: str, chance: random.Random) -> str:
     return "".join(json.dumps(dict(zip(names, pair))) + "\n" for pair in pairs)
 
 
-def _clauses(hypotheses: Iterable[str]) -> Iterator[Clause]:
-    texts = [*hypotheses]
-    words = Counter(re.findall(r"[a-z]+", " ".join(texts).lower()))
-    for match in filter(None, map(_CLAUSE.fullmatch, texts)):
+def _clauses(hypotheses: Sequence[str]) -> Iterator[Clause]:
+    words = Counter(re.findall(r"[a-z]+", " ".join(hypotheses).lower()))
+    for match in filter(None, map(_CLAUSE.fullmatch, hypotheses)):
         noun, doing, rest = match.groups()
         yield Clause(noun, doing, rest, *_regular(doing, words))
 
