@@ -26,6 +26,9 @@ NUMERIC_TESTS := $(addprefix tests/,kernels bilm elmo modules models language_mo
 	-k 'not TestVariants and not refused'
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
+# The tests start many processes, and each would compile the package and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-avx2 faults check format data try-install release bench gpu browser mutants docs lock \
 	clean venv kernels
 

@@ -22,6 +22,7 @@ from elmo_tasks.compat import (
     CompatibleMultiProcessDataLoader,
     CompatibleReduceOnPlateau,
 )
+from tests.helpers.processes import spawned_as_forks
 
 
 @pytest.fixture
@@ -115,7 +116,9 @@ def test_spawned_workers_of_allennlp_are_refused_their_lock_and_those_of_ours_re
             list(spawning(MultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs))
     lock = torch.multiprocessing.RLock
 
-    batches = list(spawning(CompatibleMultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs))
+    with spawned_as_forks():
+        loader = spawning(CompatibleMultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs)
+        batches = list(loader)
 
     assert [len(batch["label"]) for batch in batches] == [1]
     assert torch.multiprocessing.RLock == lock

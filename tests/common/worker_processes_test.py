@@ -11,7 +11,7 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.worker_processes import in_processes
-from tests.helpers.processes import end, start
+from tests.helpers.processes import end, spawned_as_forks, start
 
 WEIGHT = torch.zeros(3)
 
@@ -28,7 +28,8 @@ def test_the_results_are_those_of_map_in_order(num_processes: int) -> None:
 def test_processes_that_are_copies_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
 
-    assert list(in_processes(2, abs, range(-3, 3))) == [3, 2, 1, 0, 1, 2]
+    with spawned_as_forks():
+        assert list(in_processes(2, abs, range(-3, 3))) == [3, 2, 1, 0, 1, 2]
 
 
 def test_parts_are_taken_only_as_they_are_needed() -> None:

@@ -1,10 +1,14 @@
 """Runs work in processes of its own, and kills them."""
 
+import multiprocessing.util
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import pytest
 
 
 def start(work: Callable[[], object]) -> int:
@@ -17,6 +21,8 @@ def start(work: Callable[[], object]) -> int:
         try:
             work()
             status = 0
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -63,3 +69,28 @@ def run_until_signalled(work: Callable[[Callable[[], object]], object], num_sign
         os.close(reader)
         status = end(pid)
     return status
+
+
+@contextmanager
+def spawned_as_forks() -> Iterator[None]:
+    """
+    Lets the processes that `multiprocessing` spawns be forks, which need not import PyTorch and
+    AllenNLP again. All that a process gets is still pickled, and a fork has no other open file.
+    """
+
+    def spawn(path: str, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
+        def work() -> None:
+            for name in os.listdir("/proc/self/fd"):
+                if int(name) > 2 and int(name) not in descriptors:
+                    with suppress(OSError):
+                        os.close(int(name))
+            sys.argv = list(arguments[arguments.index("-c") :])
+            _, command, *_ = sys.argv
+            del sys.argv[1]
+            exec(command)
+
+        return start(work)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multiprocessing.util, "spawnv_passfds", spawn)
+        yield
