@@ -109,7 +109,8 @@ WRAPPINGS: dict[str, Callable[[list[list[str]]], Iterable[Any]]] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+# There are nine doors, so each wrapping is drawn several times.
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sentences=st.lists(st.lists(st.sampled_from(WORDS), max_size=6), min_size=1, max_size=6),
     wrapping=st.sampled_from(sorted(WRAPPINGS)),

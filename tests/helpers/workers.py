@@ -37,6 +37,8 @@ def forked_workers() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multiprocessing, "spawn", fork)
+        # The plugin is imported already, and looking for plugins takes a second each time.
+        patch.setattr("allennlp.commands.train.import_plugins", lambda: None)
         yield
 
 

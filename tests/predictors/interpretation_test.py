@@ -23,7 +23,7 @@ from tests.helpers.precision import in_dtype
 
 INPUTS: dict[str, JsonDict] = {
     "sst": {"sentence": "An unexpectedly moving film."},
-    "classify": {"text": "The soup came cold. Twice! We left at noon."},
+    "classify": {"text": "Cold soup. Twice!"},
     "snli": {"premise": "Two girls throw a ball.", "hypothesis": "Children play."},
     "squad": {"passage": "An owl sleeps by day in Oslo.", "question": "When does it sleep?"},
     "ner": {"sentence": "Marta left Oslo for Lisbon."},
@@ -87,23 +87,22 @@ def test_saliency_is_the_slope_of_the_loss(task: str, predictor: TextPredictor) 
             assert weights == pytest.approx(slopes[text["field"]], abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", [SimpleGradient, IntegratedGradient, SmoothGradient])
-def test_interpreters_give_each_token_a_share(
-    task: str, predictor: TextPredictor, kind: type[SaliencyInterpreter]
-) -> None:
+def test_interpreters_give_each_token_a_share(task: str, predictor: TextPredictor) -> None:
     instance = predictor._json_to_instance(INPUTS[task])
     lengths = [len(f) for f in reversed(instance.fields.values()) if hasattr(f, "tokens")]
+    # The others change the embedded text in many steps, by hooks on what all tasks share.
+    kinds = [SimpleGradient, *[IntegratedGradient, SmoothGradient] * (task == "snli")]
 
-    interpreter = kind(predictor)
-    # Two noisy samples of `SmoothGradient` show as much as ten.
-    interpreter.num_samples = 2  # type: ignore[attr-defined]
+    for kind in kinds:
+        interpreter: SaliencyInterpreter = kind(predictor)
+        # Two noisy samples of `SmoothGradient` show as much as ten.
+        interpreter.num_samples = 2  # type: ignore[attr-defined]
+        found = interpreter.saliency_interpret_from_json(INPUTS[task])
 
-    found = interpreter.saliency_interpret_from_json(INPUTS[task])
-
-    for each in found.values():
-        assert [len(each[f"grad_input_{k}"]) for k in range(1, len(each) + 1)] == lengths
-        for weights in each.values():
-            assert sum(weights) == pytest.approx(1) and min(weights) >= 0
+        for each in found.values():
+            assert [len(each[f"grad_input_{k}"]) for k in range(1, len(each) + 1)] == lengths
+            for weights in each.values():
+                assert sum(weights) == pytest.approx(1) and min(weights) >= 0
 
 
 def test_input_reduction_keeps_the_answer(task: str, predictor: TextPredictor) -> None:

@@ -1,5 +1,6 @@
 import json
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -126,19 +127,25 @@ def test_answers_of_a_long_passage_do_not_overlap_and_have_their_paragraphs(
         assert each["end"] <= begin + len(each["paragraph"])
 
 
+INPUTS = [
+    {"passage": passage, "question": question}
+    for passage in (MANUAL, long_text(2, 4), PASSAGE, "An owl.")
+    for question in ASKED[:2]
+]
+
+
+@pytest.fixture(scope="module")
+def alone(predictor: SquadPredictor) -> list[dict[str, Any]]:
+    """The answer to each of the inputs by itself."""
+    return list(map(predictor.predict_json, INPUTS))
+
+
 @settings(max_examples=2, deadline=None)
 @given(st.permutations(range(8)), st.integers(1, 8))
 def test_an_answer_depends_on_no_other_input(
-    predictor: SquadPredictor, order: list[int], size: int
+    predictor: SquadPredictor, alone: list[dict[str, Any]], order: list[int], size: int
 ) -> None:
-    inputs = [
-        {"passage": passage, "question": question}
-        for passage in (MANUAL, long_text(2, 4), PASSAGE, "An owl.")
-        for question in ASKED[:2]
-    ]
-    alone = [predictor.predict_json(inputs[index]) for index in range(8)]
-
-    answers = list(answers_only(predictor.stream((inputs[index] for index in order), size)))
+    answers = list(answers_only(predictor.stream((INPUTS[index] for index in order), size)))
 
     for index, answer in zip(order, answers, strict=True):
         assert answer["probability"] == pytest.approx(alone[index]["probability"], abs=1e-6)
