@@ -18,6 +18,7 @@ PYTHON ?= $(firstword $(foreach p,$(SUPPORTED:%=python%) python3,$(if $(call sup
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist worksteal -q
 
 FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
+FEW_FAULTS := --trainings NER --kills 2 --files 5
 
 # The tests that depend on how a CPU rounds, and the variables that let oneDNN, PyTorch and MKL
 # compute on any x86 CPU as on one that has AVX2, but neither AVX-512 nor bfloat16.
@@ -29,7 +30,7 @@ AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS
 # The tests start many processes, and each would compile the package and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-avx2 faults check format data try-install release bench gpu browser mutants docs lock \
+.PHONY: help demo test test-avx2 faults few-faults lint check format data try-install release bench gpu browser mutants docs lock \
 	clean venv kernels
 
 help:  ## list the targets
@@ -48,13 +49,15 @@ test-avx2: kernels  ## run the numeric tests as on a CPU without AVX-512 and bfl
 faults: kernels  ## kill trainings and damage files, and print what came of it (25 minutes)
 	$(FAULTS)
 
-check: kernels  ## run what CI runs: format, lint, types, tests, test-avx2, and a few faults
+few-faults: kernels
+	$(FAULTS) $(FEW_FAULTS)
+
+lint: venv  ## look at format, lint and types
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m mypy
-	$(PYTEST)
-	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
-	$(FAULTS) --trainings NER --kills 2 --files 5
+
+check: lint test test-avx2 few-faults  ## run what CI runs: lint, tests, test-avx2, and a few faults
 
 format: venv  ## format the code and correct what the linter can
 	.venv/bin/python -m ruff check --fix-only .
@@ -123,7 +126,8 @@ clean:  ## remove the files of the tools, but neither .venv nor data
 	rm -rf build dist elmo_tasks/kernels/*.so docs/api *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
-# .venv is complete when it has a copy of requirements.txt, which is made last.
+# .venv is complete when it has a copy of requirements.txt, which is made last. pip would compile
+# with one core, and some packages have files for other Pythons, which do not compile.
 complete = $(shell cmp -s requirements.txt .venv/requirements.txt 2>/dev/null && echo yes)
 made_by = $(findstring $(call installation,$(1)),$(call installation,.venv/bin/python))
 up_to_date = $(and $(complete),$(if $(CHOSEN),$(call made_by,$(PYTHON)),$(call version,.venv/bin/python)))
@@ -134,8 +138,9 @@ venv:
 define make_venv
 rm -f .venv/requirements.txt \
 && $(PYTHON) -m venv --clear .venv \
-&& .venv/bin/python -m pip install --no-deps -r requirements.txt \
+&& .venv/bin/python -m pip install --no-deps --no-compile -r requirements.txt \
 && .venv/bin/python -m pip install --no-deps --no-build-isolation -e . \
+&& { .venv/bin/python -m compileall -qq -j 0 .venv/lib || true; } \
 && cp requirements.txt .venv/requirements.txt
 endef
 

@@ -187,8 +187,8 @@ def test_an_unsupported_python_is_refused_in_one_line(
 
 def make_test(checkout: Path, *args: str) -> list[str]:
     """
-    Runs `make test`, and returns what it ran: pip if it made .venv, setup.py for the kernels, and
-    pytest.
+    Runs `make test`, and returns what it ran: pip and compileall if it made .venv, setup.py for the
+    kernels, and pytest.
     """
     (checkout / "ran.txt").unlink(missing_ok=True)
     run("make", "test", *args, cwd=checkout)
@@ -197,7 +197,8 @@ def make_test(checkout: Path, *args: str) -> list[str]:
 
 
 def test_the_environment_is_made_when_it_has_to_be(checkout: Path) -> None:
-    made, used = ["pip", "pip", "setup.py", "pytest"], ["setup.py", "pytest"]
+    used = ["setup.py", "pytest"]
+    made = ["pip", "pip", "compileall", *used]
     python = f"PYTHON={fake_python(checkout / 'one', '3.12')}"
     another = f"PYTHON={fake_python(checkout / 'another', '3.12')}"
 

@@ -59,6 +59,7 @@ PARTS = "{ data_loader+: { batch_sampler+: { batch_size: 3 }, batches_per_epoch:
 ACROSS = PARTS.replace("epoch: 3", "epoch: 5")
 EACH_BATCH = "{ trainer+: { checkpointer: { type: 'elmo', save_every_num_batches: 1 } } }"
 ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
+FEW = "{ max_sentences: 50 }"
 WINDOWS = "{ window: { rows: 8, length: 8 } }"
 
 
@@ -90,9 +91,9 @@ KILLED: dict[str, tuple[Callable[[Path], dict[str, Any]], int]] = {
     # The third epoch begins in the first pass over the 11 batches, and ends in the second.
     "an epoch over the end of the data": (lambda _: sst(ACROSS), 12),
     "no checkpoint yet": (lambda _: shrunk("small", OFTEN_SAVED, epochs(1)), 2),
-    "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, ACCUMULATE, epochs(2)), 7),
+    "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, FEW, ACCUMULATE, epochs(2)), 4),
     # The state that the biLM carries from batch to batch is in the checkpoint.
-    "a carried state": (lambda _: shrunk("original", OFTEN_SAVED, WINDOWS, epochs(2)), 14),
+    "a carried state": (lambda _: shrunk("original", OFTEN_SAVED, FEW, WINDOWS, epochs(2)), 9),
 }
 
 
