@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-
 # What AllenNLP logs of each training, and no test reads. Each line is formatted twice, which took a
 # sixth of the time of a small training.
 UNREAD = (

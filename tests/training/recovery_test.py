@@ -91,7 +91,10 @@ KILLED: dict[str, tuple[Callable[[Path], dict[str, Any]], int]] = {
     # The third epoch begins in the first pass over the 11 batches, and ends in the second.
     "an epoch over the end of the data": (lambda _: sst(ACROSS), 12),
     "no checkpoint yet": (lambda _: shrunk("small", OFTEN_SAVED, epochs(1)), 2),
-    "accumulated gradients": (lambda _: shrunk("small", OFTEN_SAVED, FEW, ACCUMULATE, epochs(2)), 4),
+    "accumulated gradients": (
+        lambda _: shrunk("small", OFTEN_SAVED, FEW, ACCUMULATE, epochs(2)),
+        4,
+    ),
     # The state that the biLM carries from batch to batch is in the checkpoint.
     "a carried state": (lambda _: shrunk("original", OFTEN_SAVED, FEW, WINDOWS, epochs(2)), 9),
 }

@@ -43,9 +43,7 @@ def metrics(folder: Path) -> dict[str, float]:
 
 
 @pytest.mark.fork
-@pytest.mark.parametrize(
-    ("name", "num_epochs", "num_steps"), [("mini", 1, 8), ("original", 1, 12)]
-)
+@pytest.mark.parametrize(("name", "num_epochs", "num_steps"), [("mini", 1, 8), ("original", 1, 12)])
 def test_two_processes_pre_train_as_one_does_with_their_batches_together(
     name: str, num_epochs: int, num_steps: int, tmp_path: Path
 ) -> None:
