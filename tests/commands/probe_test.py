@@ -17,7 +17,6 @@ def test_configs_were_found() -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ("{ bilm: 'smal' }", "bilm must be one of base, medium, mini, .*, not smal"),
         ("{ no_field: 1 }", "Extra parameters passed to elmo-probe: .*no_field"),
         (
             "{ probe: { type: 'forest' } }",

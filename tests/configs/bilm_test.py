@@ -66,11 +66,6 @@ REFUSED = [
         "from_bilm: 'smal'",
         "from_bilm must be one of base, medium, .*, not smal",
     ),
-    (
-        "continue",
-        "from_bilm: { options: {} }",
-        "or an object with options and pretrained_file, not",
-    ),
     ("continue", "read_as: 'lines'", "read_as must be 'sentences' or 'windows', not lines"),
     ("continue", VECTORS, "would begin a trained biLM anew: give num_vector_b"),
     ("base", "from_softmax: 'base'", "from_softmax is the softmax of from_bilm, which is"),

@@ -23,4 +23,4 @@ def remember_snapshots() -> None:
         state.h.copy_(taken[key].h)
         state.c.copy_(taken[key].c)
 
-    BiLm.take_snapshot = take  # type: ignore[method-assign]
+    BiLm.take_snapshot = take  # type: ignore[assignment, method-assign]

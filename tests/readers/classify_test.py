@@ -86,13 +86,6 @@ def test_a_number_is_a_text_as_in_a_table(tmp_path: Path) -> None:
     assert [token.text for token in instance["tokens"]] == ["1984"]
 
 
-def test_a_file_without_a_row_to_learn_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="rows.jsonl has no row with a text and a label"):
-        read(tmp_path, [{"text": "Soup", "label": None}])
-    with pytest.raises(ValueError, match="rows.jsonl:1: there is no field label; there are text"):
-        read(tmp_path, [{"text": "Soup"}, {"text": "Tea"}])
-
-
 @pytest.mark.parametrize("settings", [{}, {"separator": ";"}])
 def test_a_label_that_the_training_lacks_is_named_with_its_line(
     settings: dict[str, Any], tmp_path: Path

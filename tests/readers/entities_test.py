@@ -96,9 +96,7 @@ def test_tags_without_a_type_are_read_and_written() -> None:
     [
         (["O", "I-PER"], "BIO", 1, "I-PER cannot follow O in BIO"),
         (["B-LOC", "I-PER"], "BIO", 1, "I-PER cannot follow B-LOC in BIO"),
-        (["I-PER"], "BIO", 0, "I-PER cannot begin a sentence in BIO"),
         (["B-PER", "O"], "BIOUL", 1, "O cannot follow B-PER in BIOUL"),
-        (["O", "B-PER"], "BIOUL", 1, "B-PER cannot end a sentence in BIOUL"),
         (["U-PER"], None, 0, "'U-PER' is not a tag of IOB1 or BIO: .* such as B-PER"),
         (["O", "NNP"], "BIO", 1, "'NNP' is not a tag of BIO"),
         (["B-"], None, 0, "'B-' is not a tag"),
