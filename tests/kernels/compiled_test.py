@@ -55,7 +55,7 @@ def test_there_is_a_file_for_each_set_of_instructions_and_all_compute_the_same(
     if shutil.which(os.environ.get("CXX", "c++")) is None:
         pytest.skip("there is no compiler here")
     # `make test` has compiled those of the checkout.
-    ours = (str(path.relative_to(ROOT)) for path in ROOT.glob("elmo_tasks/kernels/*.so"))
+    ours = (str(path.relative_to(ROOT)) for path in ROOT.glob("build/lib.*/elmo_tasks/kernels/*"))
     names = built(tmp_path, ours, ELMO_TASKS_NATIVE="1")
     monkeypatch.setattr(compiled, "__file__", str(tmp_path / "elmo_tasks/kernels/compiled.py"))
     gates, recurrent, before = torch.randn(2, 68), torch.randn(2, 68), torch.randn(2, 17)
