@@ -36,7 +36,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     folder = tmp_path_factory.mktemp("project")
     sst = (ROOT / "fixtures" / "sst.txt").read_text(encoding="utf-8")
     # A bar shows metrics after a tenth of a second.
-    (folder / "sst.txt").write_text(sst * 5, encoding="utf-8")
+    (folder / "sst.txt").write_text(sst * 10, encoding="utf-8")
     (folder / "words.txt").write_text("A warm film .\n" * 100)
     (folder / "mine.jsonnet").write_text(
         "(import 'elmo_tasks/sst.libsonnet') { elmo_at: ['input'], hidden_dim: 4, num_epochs: 3,\n"
