@@ -34,9 +34,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # AllenNLP takes the functions of jsonnet when it is imported.
     evaluate_fast()
     import elmo_tasks.plugin  # noqa: F401  registers every name
-    from tests.helpers.remembered_snapshots import remember_snapshots
-
-    remember_snapshots()
 
     for name in UNREAD:
         logging.getLogger(name).disabled = True
