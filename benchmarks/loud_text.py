@@ -134,9 +134,11 @@ def read_smileys(data: Path) -> Labelled:
         num_words = sum(word.isalpha() and not _SMILEY.fullmatch(word) for word in words)
         if happy != sad and num_words >= 3:
             texts["happy" if happy else "sad"].append(line.strip().replace("# ", "#"))
-    distinct = {label: sorted(set(each)) for label, each in texts.items()}
+    distinct = {label: sorted(set(sentences)) for label, sentences in texts.items()}
     num = min(map(len, distinct.values()))
-    drawn = {label: random.Random(0).sample(each, num) for label, each in distinct.items()}
+    drawn = {
+        label: random.Random(0).sample(sentences, num) for label, sentences in distinct.items()
+    }
     return list(chain(*drawn.values())), [label for label in drawn for _ in range(num)]
 
 

@@ -42,15 +42,15 @@ def join(text: str, chance: random.Random) -> str:
     documents = re.findall(r"#begin document.*?\n#end document", text, re.DOTALL)
     read = [[*map(_read, _blocks(document))] for document in documents]
     people: dict[str, list[Rows]] = defaultdict(list)
-    found = []
+    mentions = []
     for sentences in read:
         one = None if len(sentences) > MAX_SENTENCES else next(_one_person(sentences), None)
-        found.append(one)
+        mentions.append(one)
         if one:
             rows = _rows(sentences, one[0])
             people[_kind(rows)].append(rows)
     written: list[str] = []
-    for document, sentences, one in zip(documents, read, found):
+    for document, sentences, one in zip(documents, read, mentions):
         written.append(document)
         if one is None:
             continue
@@ -82,14 +82,14 @@ def _mentions(sentences: list[Rows]) -> dict[str, list[Mention]]:
                     begun[cluster].append(index)
                 if bracket.endswith(")"):
                     mentions[cluster].append(Mention(number, begun[cluster].pop(), index))
-    return {cluster: sorted(each) for cluster, each in mentions.items()}
+    return {cluster: sorted(spans) for cluster, spans in mentions.items()}
 
 
 def _one_person(sentences: list[Rows]) -> Iterator[list[Mention]]:
     """Yields clusters of a person, by name or with a noun, whom later only pronouns mention."""
     for first, *later in _mentions(sentences).values():
         rows = _rows(sentences, first)
-        pronouns = [row[WORD].lower() for each in later for row in _rows(sentences, each)]
+        pronouns = [row[WORD].lower() for mention in later for row in _rows(sentences, mention)]
         # A longer mention has a word that is no pronoun, or two pronouns.
         if (
             later
@@ -132,7 +132,7 @@ def _change(sentences: list[Rows], cluster: list[Mention], other: Rows) -> None:
     if _kind(other) == "noun":
         after[0][0] = after[0][0].lower()
     joined = [*before, ["and", "CC"], *after]
-    filled = [[*one[0][:WORD], *each, *one[0][POS + 1 : -1], "-"] for each in joined]
+    filled = [[*one[0][:WORD], *columns, *one[0][POS + 1 : -1], "-"] for columns in joined]
     filled[0][COREFERENCE], filled[-1][COREFERENCE] = f"({number}", f"{number})"
     rows[first.first : first.last + 1] = filled
     for index, row in enumerate(rows):

@@ -87,10 +87,10 @@ def _regular(doing: str, words: Counter[str]) -> tuple[str | None, str | None]:
 
 
 def _numbers(hypotheses: Sequence[str], chance: random.Random) -> Iterator[Pair]:
-    found = [each for each in hypotheses if len(_NUMBER.findall(each)) == 1]
-    for sentence in chance.sample(found, min(len(found), 2 * NUM_EXAMPLES)):
+    numbered = [sentence for sentence in hypotheses if len(_NUMBER.findall(sentence)) == 1]
+    for sentence in chance.sample(numbered, min(len(numbered), 2 * NUM_EXAMPLES)):
         number = _NUMBER.findall(sentence)[0]
-        other = chance.choice([each for each in NUMBERS if each != number.lower()])
+        other = chance.choice([word for word in NUMBERS if word != number.lower()])
         for word, label in chance.sample([(other, C), (other, C), ("some", E), (number, E)], 2):
             word = word.capitalize() if number[0].isupper() else word
             yield sentence, _NUMBER.sub(word, sentence), label
@@ -109,37 +109,37 @@ def _compared(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair
     a, b = _two(clauses, chance)
     words = chance.choice(COMPARED).split("/")
     more, less = words if chance.random() < 0.5 else words[::-1]
-    said = _said(a, f"is {more} than", b)
-    yield said, _said(b, f"is {more} than", a), C
-    yield said, _said(b, f"is {less} than", a), E
-    yield chance.choice([(said, _said(a, f"is {less} than", b), C), (said, said, E)])
+    premise = _sentence(a, f"is {more} than", b)
+    yield premise, _sentence(b, f"is {more} than", a), C
+    yield premise, _sentence(b, f"is {less} than", a), E
+    yield chance.choice([(premise, _sentence(a, f"is {less} than", b), C), (premise, premise, E)])
 
 
 def _swapped(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     a, b = _two(clauses, chance)
     if chance.random() < 0.25:
         verb = chance.choice(ONE_SIDED)
-        yield _said(a, verb, b), _said(b, verb, a), N
+        yield _sentence(a, verb, b), _sentence(b, verb, a), N
         return
     subjects = Counter(clause.noun for clause in clauses)
     alive = [
-        (clause, found[1])
+        (clause, object_match[1])
         for clause in clauses
-        if (found := _OBJECT.fullmatch(clause.rest))
-        and min(subjects[clause.noun], subjects[found[1]]) >= MIN_SUBJECTS
-        and clause.noun != found[1]
+        if (object_match := _OBJECT.fullmatch(clause.rest))
+        and min(subjects[clause.noun], subjects[object_match[1]]) >= MIN_SUBJECTS
+        and clause.noun != object_match[1]
     ]
     clause, object_ = chance.choice(alive)
     if a.startswith("The "):
         a, b = f"The {clause.noun}", f"The {object_}"
-    said = _said(a, f"is {clause.doing}", b)
-    yield said, _said(b, f"is {clause.doing}", a), C
+    premise = _sentence(a, f"is {clause.doing}", b)
+    yield premise, _sentence(b, f"is {clause.doing}", a), C
     if clause.past is None:
-        yield said, said, E
+        yield premise, premise, E
         return
-    yield said, _said(b, f"is being {clause.past} by", a), E
-    did, was = _said(a, clause.past, b), _said(b, f"was {clause.past} by", a)
-    wrong = _said(a, f"was {clause.past} by", b)
+    yield premise, _sentence(b, f"is being {clause.past} by", a), E
+    did, was = _sentence(a, clause.past, b), _sentence(b, f"was {clause.past} by", a)
+    wrong = _sentence(a, f"was {clause.past} by", b)
     yield chance.choice([(did, was, E), (was, did, E), (did, wrong, C), (wrong, did, C)])
 
 
@@ -150,18 +150,18 @@ def _before(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     if chance.random() < 0.3:
         two = chance.choice(["lunch", "dinner", "the film", "midnight", "the meeting", "noon"])
         words = chance.sample(["before", "after"], 2)
-        yield _said(one, words[0], two), _said(one, words[1], two), C
-        yield _said(one, words[0], two), _said(one, words[0], two), E
+        yield _sentence(one, words[0], two), _sentence(one, words[1], two), C
+        yield _sentence(one, words[0], two), _sentence(one, words[0], two), E
         return
-    said = _said(one, "before", two)
+    premise = _sentence(one, "before", two)
     yield from chance.sample(
         [
-            (said, _said(one, "after", two), C),
-            (said, _said(two, "before", one), C),
-            (said, _said(two, "after", one), E),
-            (_said(two, "after", one), said, E),
-            (_said(one, "after", two), said, C),
-            (said, said, E),
+            (premise, _sentence(one, "after", two), C),
+            (premise, _sentence(two, "before", one), C),
+            (premise, _sentence(two, "after", one), E),
+            (_sentence(two, "after", one), premise, E),
+            (_sentence(one, "after", two), premise, C),
+            (premise, premise, E),
         ],
         3,
     )
@@ -228,8 +228,8 @@ def _other(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     yield isnt, f"{who} is {first.doing}{first.rest}.", C
 
 
-def _said(first: str, verb: str, second: str) -> str:
-    """Writes "The" in lower case within a sentence."""
+def _sentence(first: str, verb: str, second: str) -> str:
+    """Returns a sentence of three parts, with "the" in lower case within it."""
     inner = second[0].lower() + second[1:] if second.startswith("The ") else second
     return f"{first} {verb} {inner}."
 
