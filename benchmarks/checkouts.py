@@ -75,9 +75,8 @@ def main() -> None:
 
 
 def start(root: Path, folder: Path) -> subprocess.Popen[str]:
-    """Starts these benchmarks with the package of a checkout, linked from an empty folder."""
-    folder.mkdir()
-    (folder / "elmo_tasks").symlink_to(root / "elmo_tasks")
+    """Starts these benchmarks with the package and the configs of a checkout."""
+    link(root, folder)
     return subprocess.Popen(
         [sys.executable, "-P", __file__, *sys.argv[1:], "--answers"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT)))},
@@ -85,6 +84,13 @@ def start(root: Path, folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
+
+
+def link(root: Path, folder: Path) -> None:
+    """Makes a folder that has only the package and the configs of a checkout, as links."""
+    folder.mkdir()
+    for name in ("elmo_tasks", "training_configs"):
+        (folder / name).symlink_to(root / name)
 
 
 def read_line(process: subprocess.Popen[str]) -> str:

@@ -13,12 +13,12 @@ from allennlp.models import Model
 from allennlp.training.optimizers import Optimizer
 
 import elmo_tasks.plugin  # noqa: F401  registers every name
-from benchmarks.harness import ROOT
+from elmo_tasks.common.package_data import config_folder
 
 
 def config_of(task: str, variant: str, *changes: str) -> dict[str, Any]:
-    """Returns a config of `training_configs`, to which objects of jsonnet are added."""
-    path = ROOT / "training_configs" / task / f"{variant}.jsonnet"
+    """Returns a config of the imported package, to which objects of jsonnet are added."""
+    path = config_folder() / task / f"{variant}.jsonnet"
     snippet = " + ".join([f"(import '{path}')", *changes])
     return json.loads(_jsonnet.evaluate_snippet(variant, snippet))
 
