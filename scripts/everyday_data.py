@@ -25,6 +25,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from elmo_tasks.common.outputs import check_outputs
+
 ANTONYMS = """sleeping/awake standing/sitting outside/inside outdoors/indoors young/old happy/sad
 smiling/frowning big/small large/small empty/full wet/dry dirty/clean open/closed hot/cold day/night
 summer/winter tall/short crowded/deserted winning/losing loud/quiet fast/slow new/old
@@ -220,7 +222,9 @@ def main() -> None:
         "--share", type=float, default=0.1, help="see recase and shorten (default: 0.1)"
     )
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
+    parser.add_argument("--force", action="store_true", help="replace an output that exists")
     args = parser.parse_args()
+    check_outputs([args.output], [args.file], args.force)
     text, chance = args.file.read_text(encoding="utf-8"), random.Random(args.seed)
     changes = {
         "recase": lambda: recase(text, chance, args.word, args.share),

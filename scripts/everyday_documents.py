@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from elmo_tasks.common.outputs import check_outputs
+
 # Documents of more sentences stay as they are.
 MAX_SENTENCES = 5
 PLURAL = {
@@ -160,7 +162,9 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
+    parser.add_argument("--force", action="store_true", help="replace an output that exists")
     args = parser.parse_args()
+    check_outputs([args.output], [args.file], args.force)
     changed = join(args.file.read_text(encoding="utf-8"), random.Random(args.seed))
     args.output.write_text(changed, encoding="utf-8")
 

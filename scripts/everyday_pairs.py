@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# Of each of the kinds below, so many examples are made, of one to three pairs each.
+from elmo_tasks.common.outputs import check_outputs
+
+# How many examples of each kind are made. An example is one to three pairs.
 NUM_EXAMPLES = 300
 NUMBERS = "two three four five six seven eight nine ten".split()
 NAMES = """Alex Carla David Diana Eric Fatima George Helen Ivan Jane Karim Laura Martin Nora Oscar
@@ -241,7 +243,9 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
+    parser.add_argument("--force", action="store_true", help="replace an output that exists")
     args = parser.parse_args()
+    check_outputs([args.output], [args.file], args.force)
     changed = add_pairs(args.file.read_text(encoding="utf-8"), random.Random(args.seed))
     args.output.write_text(changed, encoding="utf-8")
 

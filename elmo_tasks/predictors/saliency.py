@@ -4,7 +4,8 @@ from typing import Any
 import numpy
 import torch
 from allennlp.common.util import JsonDict
-from allennlp.data.fields import TextField
+from allennlp.data import Instance
+from allennlp.data.fields import MetadataField, TextField
 from allennlp.modules import TextFieldEmbedder
 from allennlp.predictors import Predictor
 
@@ -26,8 +27,7 @@ def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
     instances = predictor.json_to_labeled_instances(inputs)
     fields = {name: f for name, f in instances[0].fields.items() if isinstance(f, TextField)}
     texts: list[dict[str, Any]] = [
-        {"field": name, "tokens": [token.text for token in field], "weights": []}
-        for name, field in fields.items()
+        {"field": name, "tokens": _words(instances[0], name), "weights": []} for name in fields
     ]
     for instance in instances:
         vectors: list[numpy.ndarray] = []
@@ -39,6 +39,15 @@ def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
             slopes = abs((gradients[f"grad_input_{number}"] * vector)[0].sum(axis=-1))
             text["weights"].append((slopes / max(slopes.sum(), 1e-30)).tolist())
     return {"texts": texts}
+
+
+def _words(instance: Instance, name: str) -> list[str]:
+    """Returns the words of a text as the user wrote them, if the model reads loud ones plainly."""
+    metadata = instance.fields.get("metadata")
+    words = metadata.get(name) if isinstance(metadata, MetadataField) else None
+    if isinstance(words, list):
+        return words
+    return [token.text for token in instance[name]]  # type: ignore[attr-defined]
 
 
 def _keep(vectors: list[numpy.ndarray], _: Any, __: Any, output: torch.Tensor) -> None:

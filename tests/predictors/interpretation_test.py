@@ -87,6 +87,16 @@ def test_saliency_is_the_slope_of_the_loss(task: str, predictor: TextPredictor) 
             assert weights == pytest.approx(slopes[text["field"]], abs=1e-6)
 
 
+def test_saliency_names_words_as_the_user_wrote_them(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    predictor = task_predictor(tmp_path_factory.mktemp("loud"), "sst")
+
+    (text,) = saliency(predictor, {"sentence": "sooo GREAT"})["texts"]
+
+    assert text["tokens"] == ["sooo", "GREAT"]
+
+
 def test_interpreters_give_each_token_a_share(task: str, predictor: TextPredictor) -> None:
     instance = predictor._json_to_instance(INPUTS[task])
     lengths = [len(f) for f in reversed(instance.fields.values()) if hasattr(f, "tokens")]

@@ -120,15 +120,21 @@ def _check_characters(name: str, indexer: Any, embedder: Mapping[str, Any]) -> N
         raise ConfigurationError(f"{path} must be of type {_OF_CHARACTERS[0]}")
     fields = indexer if isinstance(indexer, dict) else {}
     embedding, namespace = embedder["embedding"], fields.get("namespace", "token_characters")
-    is_counted = embedding.get("num_embeddings") is not None
-    if not is_counted and embedding.get("vocab_namespace", "tokens") != namespace:
+    is_sized = "_pretrained" in embedding or embedding.get("num_embeddings") is not None
+    if not is_sized and embedding.get("vocab_namespace", "tokens") != namespace:
         raise ConfigurationError(
             f"model.text_embedder.words.token_embedders.{name}.embedding.vocab_namespace must be "
             f"{namespace!r}, as that of {path}"
         )
     if _type(embedder["encoder"]) == "cnn":
         # AllenNLP's default
-        widest = max(embedder["encoder"].get("ngram_filter_sizes", (2, 3, 4, 5)))
+        widths = embedder["encoder"].get("ngram_filter_sizes", (2, 3, 4, 5))
+        if not widths:
+            raise ConfigurationError(
+                f"model.text_embedder.words.token_embedders.{name}.encoder.ngram_filter_sizes must "
+                "have the width of a filter at least"
+            )
+        widest = max(widths)
         if fields.get("min_padding_length", 0) < widest:
             raise ConfigurationError(
                 f"{path}.min_padding_length must be {widest} or more, the width of the widest "

@@ -140,6 +140,20 @@ CHARACTERS = [
 ]
 
 
+def test_an_encoder_of_characters_without_filters_is_one_line() -> None:
+    indexer = {"type": "elmo_word_characters", "min_padding_length": 5}
+    encoding = {
+        "type": "elmo_character_encoding",
+        "encoder": {**_ENCODER, "ngram_filter_sizes": []},
+        "embedding": {"embedding_dim": 4, "vocab_namespace": "token_characters"},
+    }
+    mistaken = changed("dataset_reader.token_indexers.characters", indexer)
+    mistaken["model"]["text_embedder"]["words"]["token_embedders"]["characters"] = encoding
+
+    with pytest.raises(ConfigurationError, match="ngram_filter_sizes must have the width of a"):
+        check_arguments(mistaken)
+
+
 @pytest.mark.parametrize(("indexer", "embedding", "words"), CHARACTERS)
 def test_characters_that_an_encoder_cannot_read_are_one_line_before_data_are_read(
     indexer: dict[str, Any], embedding: dict[str, Any], words: str, tmp_path: Path
