@@ -39,6 +39,12 @@ OWN_TASKS = ("classify", "tag")
 # The fields that a config sets even to the default.
 _SET = ("train_data_path", "validation_data_path", "train_text", "heldout_text", "bilm")
 
+# The words of jsonnet, which name a field only in quotes.
+_KEYWORDS = (
+    *("assert", "else", "error", "false", "for", "function", "if", "import", "importbin"),
+    *("importstr", "in", "local", "null", "self", "super", "tailstrict", "then", "true"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -164,7 +170,8 @@ def _jsonnet_of(value: Any) -> str:
 
 
 def _name_of(field: str) -> str:
-    return field if re.fullmatch(r"[A-Za-z]+", field) else json.dumps(field, ensure_ascii=False)
+    is_name = re.fullmatch(r"[A-Za-z]+", field) is not None and field not in _KEYWORDS
+    return field if is_name else json.dumps(field, ensure_ascii=False)
 
 
 def _command(file: Path) -> str:

@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elmo_tasks.commands.new import TASKS, first_config
+from elmo_tasks.commands.new import _KEYWORDS, TASKS, first_config
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.package_data import config_folder
 from tests.helpers.command_line import our_command
@@ -60,6 +60,7 @@ VALUE = st.recursive(
 
 
 @given(value=VALUE)
+@example(value=dict.fromkeys(_KEYWORDS))
 def test_jsonnet_reads_each_value_as_it_was_found(value: Any) -> None:
     text = first_config("classify", Path("x.jsonnet"), {"examples": [value]})
 
