@@ -73,17 +73,6 @@ def test_the_pair_is_that_of_the_archive(
     assert check(*files).problems == []
 
 
-@pytest.mark.parametrize("name", ["options.json", "weights.hdf5", "bilm.onnx"])
-def test_no_file_is_overwritten(tmp_path: Path, archive: Path, name: str) -> None:
-    (tmp_path / name).write_text("precious")
-    onnx = ["--onnx"] if name == "bilm.onnx" else []
-
-    message = refusal("elmo-export", archive, tmp_path, *onnx)
-
-    assert message.startswith(f"elmo-export: {tmp_path / name} exists; choose another name")
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["precious"]
-
-
 def test_weights_too_large_for_16_bits_are_refused(
     tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elmo_tasks.commands.new import _KEYWORDS, TASKS, first_config
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.package_data import config_folder
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import evaluate
@@ -66,12 +65,3 @@ def test_jsonnet_reads_each_value_as_it_was_found(value: Any) -> None:
 
     field = text.partition("  examples: ")[2].partition(",\n\n")[0]
     assert evaluate(field) == [value]
-
-
-def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "mine.jsonnet").write_text("mine")
-
-    with pytest.raises(ConfigurationError, match="mine.jsonnet exists; choose another name"):
-        our_command("new", "sst", tmp_path / "mine.jsonnet")
-
-    assert (tmp_path / "mine.jsonnet").read_text() == "mine"

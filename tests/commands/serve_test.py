@@ -11,6 +11,7 @@ import uvicorn
 from elmo_tasks.commands import serve
 from tests.helpers.archives import sst
 from tests.helpers.command_line import allennlp, refusal
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 
 async def get(app: Any, path: str) -> Any:
@@ -40,25 +41,17 @@ def test_the_server_prints_its_address_and_answers_there(
     assert health == {"status": "ok", "models": ["mine"]}
 
 
-def test_without_a_model_the_server_has_those_of_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_a_model_the_server_has_those_of_the_package_and_warns_where_others_reach_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setattr(serve, "TRAINED", [f"feelings={sst(tmp_path, 'both')}"])
     apps = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda server, **_: apps.append(server.config.app))
+    bilm = FIXTURE_FILES[0].parent
 
-    allennlp("elmo-serve", "--port", 0)
+    allennlp("elmo-serve", "--host", "0.0.0.0", "--port", 0, "--bilm", bilm)
 
     assert asyncio.run(get(apps[0], "/health"))["models"] == ["feelings"]
-
-
-def test_a_host_that_others_can_reach_is_warned_of(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
-
-    allennlp("elmo-serve", "--host", "0.0.0.0", "--port", 0)
-
     warning, address, *_ = capsys.readouterr().out.splitlines()
     assert warning.startswith("WARNING: every machine that reaches this one can use the server")
     assert address.startswith("http://0.0.0.0:")

@@ -92,9 +92,7 @@ def test_a_file_that_is_none_of_vectors_is_refused(
 
 def test_another_width_is_refused_with_the_width_to_set(tmp_path: Path) -> None:
     for content, width in ((PLAIN, 3), (f"2 5\n{PLAIN}", 5)):
-        with pytest.raises(
-            ValueError, match=f":1: the vectors have {width} numbers, not 4: set em"
-        ):
+        with pytest.raises(ValueError, match=f":1: .* {width} numbers, not 4"):
             read_vectors(written(tmp_path, content), 4)
 
 

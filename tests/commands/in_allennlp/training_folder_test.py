@@ -88,7 +88,7 @@ def test_a_link_to_a_folder_is_a_file_of_no_training(tmp_path: Path) -> None:
     fill(tmp_path / "run", ["config.json"])
     (tmp_path / "run" / "vocabulary").symlink_to(tmp_path)
 
-    with pytest.raises(ValueError, match="run has vocabulary, which no training run writes"):
+    with pytest.raises(ValueError, match="run has vocabulary"):
         check_folder(tmp_path / "run", [], force=True)
 
 
@@ -128,7 +128,7 @@ def test_nothing_that_the_config_reads_is_removed(kind: str, run: Path) -> None:
     before = contents(run)
 
     for options in (["--force"], []):
-        with pytest.raises(ValueError, match="runs/mine has files, and the training would read"):
+        with pytest.raises(ValueError, match="the training would read"):
             our_command("train", "cont.jsonnet", "-s", "runs/mine", *options)
 
     assert contents(run) == before
@@ -141,9 +141,9 @@ def test_no_imported_file_is_removed(imported: str, run: Path) -> None:
     Path("cont.jsonnet").write_text("import 'lib.libsonnet'")
     before = contents(run)
 
-    with pytest.raises(ValueError, match=f"the training would read one of them, .*{imported}"):
+    with pytest.raises(ValueError, match=f"would read one of them, .*{imported}: choose"):
         our_command("train", "cont.jsonnet", "-s", "runs/mine", "--force")
-    with pytest.raises(ValueError, match="the training would read one of them"):
+    with pytest.raises(ValueError):
         our_command("train", "runs/mine/config.json", "-s", "runs/mine", "--force")
 
     assert contents(run) == before
@@ -168,7 +168,7 @@ def test_nothing_is_removed_if_there_are_no_data(part: str, run: Path) -> None:
 def test_what_only_a_reader_can_find_is_left_to_it(path: Any, run: Path) -> None:
     check_data({"train_data_path": path, "dataset_reader": {"type": "elmo_sst"}})
     check_data({"train_data_path": "squad", "dataset_reader": {"type": "mine"}})
-    with pytest.raises(ValueError, match="train_data_path: file squad not found"):
+    with pytest.raises(ValueError, match="squad"):
         check_data({"train_data_path": "squad", "dataset_reader": "elmo_sst"})
 
 
@@ -177,11 +177,13 @@ def test_a_training_is_replaced_with_force_alone(run: Path) -> None:
     text = json.dumps(config).replace('"fixtures/', f'"{ROOT}/fixtures/')
     Path("mine.json").write_text(text)
     Path("mine.txt").write_text("mine")
+    before = contents(run)
 
     with pytest.raises(ValueError, match="has files: --recover goes on .* --force replaces it"):
         our_command("train", "mine.json", "-s", "runs/mine")
     with pytest.raises(ValueError, match="mine.txt is a file: choose a folder"):
         our_command("train", "mine.json", "-s", "mine.txt", "--force")
+    assert contents(run) == before
     our_command("train", "mine.json", "-s", "runs/mine", "--force")
 
     assert Path("runs/mine/model.tar.gz").stat().st_size > 99

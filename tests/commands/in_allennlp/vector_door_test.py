@@ -35,21 +35,13 @@ def test_a_plain_file_gives_what_allennlp_reads() -> None:
     assert embedding._read_embeddings_from_text_file.__module__ == embedding.__name__
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("the 1 2\nold 3\n", ":2: there are 1 numbers after the word, not 2"),
-        ("the 1 2 3\n", ":1: the vectors have 3 numbers, not 2"),
-    ],
-)
-def test_a_training_names_the_flaw_of_its_vectors(
-    content: str, message: str, tmp_path: Path
-) -> None:
+def test_a_training_names_the_flaw_of_its_vectors(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
-    path.write_text(content)
+    path.write_text("the 1 2 3\n")
     change = f"{{ word_vectors: {{ embedding_dim: 2, pretrained_file: '{path}' }} }}"
+    message = ":1: the vectors have 3 numbers, not 2: set embedding_dim to the width of the vectors"
 
-    with pytest.raises(ValueError, match=f"{re.escape(str(path))} ?{message}"):
+    with pytest.raises(ValueError, match=f"{re.escape(str(path))}{message}"):
         train(tiny("sst", "baseline", change), tmp_path / "run")
 
 
