@@ -94,5 +94,5 @@ def test_a_label_that_the_training_lacks_is_named_with_its_line(
     rows = [{"text": "Soup", "label": "a"}, {"text": "Soup", "label": "b"}]
     _, instance = read(tmp_path, rows, **settings)
 
-    with pytest.raises(ValueError, match="rows.jsonl:2: the model does not know the label 'b'"):
+    with pytest.raises(ValueError, match="rows.jsonl:2: .*'b'"):
         instance.index_fields(vocab)

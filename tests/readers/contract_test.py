@@ -103,14 +103,21 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], st
     ("elmo_snli", "", " is empty: its first line must name the columns"),
     ("elmo_snli", pair(gold_label="maybe"), ":1: gold_label must be .*, not 'maybe'"),
     ("elmo_snli", pair(gold_label=None), ":1: there is no field gold_label; there are sentence1"),
+    ("elmo_snli", {"gold_label": "neutral"}, ":1: there is no field sentence1"),
+    (
+        "elmo_snli",
+        {"premise": "A.", "hypothesis": "B.", "label": 0},
+        ":1: expected sentence1, sentence2 and gold_label, as in SNLI, but there are premise, "
+        "hypothesis, label; .*elmo-tasks new classify .*in.jsonl --text NAME --text NAME",
+    ),
     ("elmo_snli", pair(sentence1=["A"]), r":1: sentence1 must be text, not \['A'\]"),
     ("elmo_snli", pair(sentence2=" \u00a0"), ":1: there is no pair with both texts and"),
     ("elmo_snli", f"{pair()}\n\n{pair()[:20]}", ":3: not JSON: Unterminated string"),
     ("elmo_snli", f"{pair()}\n[{'1' * 60}]", r":2: expected a JSON object, not '\[1{39}'$"),
     ("elmo_snli", f"{pair()}\n".encode() + b'{"x": "caf\xe9"}', ":2: not UTF-8: .*0xe9"),
-    (CONLL, "-DOCSTART- -X-\n\n", ":1: there is no sentence"),
+    (CONLL, "-DOCSTART- -X-\n\n", ":1: there is no sentence: expected a token on each line"),
     (CONLL, "Oslo I-LOC\nis\n", r":2: expected 2 columns \(word ner\), but got 1: 'is'"),
-    (CONLL, "Oslo I-LOC\nis PERSON\n", ":2: 'PERSON' is not a tag of IOB1 or BIO"),
+    (CONLL, "Oslo I-LOC\nis PERSON\n", ":2: 'PERSON' is not a tag of IOB1 or BIO: .* as B-PER"),
     (CONLL, b"Oslo I-LOC\nMalm\xe9 I-LOC\n", ":2: not UTF-8: .*0xe9"),
     (CONLL, "Oslo I-LOC\n\n\ufeffis O\n", ":3: the line begins with a byte order mark"),
     # A single tag of BIOUL makes the whole file one of BIOUL.

@@ -88,23 +88,3 @@ def test_pairs_with_gaps_are_left_out_and_labels_may_have_capitals(
     with caplog.at_level(logging.WARNING, logger="elmo_tasks"):
         assert [label for *_, label in read(path)] == ["neutral", "neutral"]
     assert "left out 1 row without a text (line 7), 1 row without a label (line 12)" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ({"premise": "A.", "hypothesis": "B.", "label": 0},
-         "a.jsonl:1: expected sentence1, sentence2 and gold_label, as in SNLI, but there are "
-         "premise, hypothesis, label; .*elmo-tasks new classify .*a.jsonl --text NAME --text NAME"),
-        (PAIR | {"gold_label": "entails"}, "a.jsonl:1: gold_label must be .* not 'entails'"),
-        ({"gold_label": "neutral"}, "a.jsonl:1: there is no field sentence1"),
-    ],
-)  # fmt: skip
-def test_pairs_of_other_corpora_are_refused_with_what_reads_them(
-    row: dict[str, Any], words: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps(row))
-
-    with pytest.raises(ValueError, match=words):
-        read(path)

@@ -31,7 +31,7 @@ def test_what_is_no_code_of_a_language_is_not_imported(
 ) -> None:
     monkeypatch.setattr("spacy.blank", lambda _: pytest.fail("imported"))
 
-    with pytest.raises(ConfigurationError, match="expected a code such as en or de"):
+    with pytest.raises(ConfigurationError):
         blank_pipeline(language)
 
 

@@ -86,16 +86,14 @@ def test_a_text_whose_spans_no_tags_can_mark_is_left_out_and_counted(
         f"{path}: left out 2 texts with spans that tags cannot mark, the first in line 2: {reason}"
         "; mend the spans to keep them"
     ]
-    with pytest.raises(ValueError, match=f":1: {reason}"):
+    with pytest.raises(ValueError, match=":1: the span|:1: two spans"):
         choose_tags(in_file(tmp_path, odd), None, "en")
 
 
 def test_numbers_without_names_are_refused_with_what_to_do(tmp_path: Path) -> None:
     path = in_file(tmp_path, {"tokens": WORDS, "ner_tags": [1, 2, 0, 0, 3, 0]})
 
-    with pytest.raises(
-        ValueError, match=r":1: ner_tags has numbers, .* the file does not name them"
-    ):
+    with pytest.raises(ValueError, match=":1: ner_tags has numbers, .* file does not name them"):
         choose_tags(path, None, "en")
 
 
@@ -122,7 +120,7 @@ def test_numbers_in_parquet_have_the_names_of_its_metadata(tmp_path: Path) -> No
         assert [(each.words, each.tags) for each in reader.sentences(path)] == [(WORDS, TAGS)]
     without = tmp_path / "without.parquet"
     parquet.write_table(table.replace_schema_metadata(None), without)
-    with pytest.raises(ValueError, match="without.parquet:1: ner_tags has numbers"):
+    with pytest.raises(ValueError, match="without.parquet:1: ner_tags"):
         choose_tags(without, None, "en")
 
 
