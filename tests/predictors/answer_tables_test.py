@@ -117,20 +117,27 @@ def test_without_a_suffix_the_kind_of_the_input_decides() -> None:
     assert form_of("out.txt", "csv") == form_of(None, "csv") == form_of("out", "text") == "text"
     assert form_of("out", "json") == form_of(None, "json") == form_of("out.jsonl", "csv") == "json"
     assert form_of("out", "csv", in_json=True) == form_of(None, "csv", in_json=True) == "json"
-    with pytest.raises(ConfigurationError, match="--jsonl writes JSON, and out.csv is the name of"):
-        form_of("out.csv", "csv", in_json=True)
 
 
-@pytest.mark.parametrize(("suffix", "package"), [("xlsx", "openpyxl"), ("parquet", "pyarrow")])
-def test_a_missing_package_is_said(
-    suffix: str, package: str, monkeypatch: pytest.MonkeyPatch
+# The output, the kind of the input, other arguments, and words of the message.
+REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
+    ("out.csv", "csv", {"in_json": True}, "--jsonl writes JSON, and out.csv is the name of"),
+    ("out.conll", "columns", {"in_json": True}, "out.conll is the name of"),
+    ("out.conllu", "text", {}, "CoNLL-U has exactly ten columns, so a"),
+    ("out.conll", "text", {"source": "in.txt"}, "out.conll .* in.txt are not a tag for each"),
+    ("out.xlsx", "text", {}, "out.xlsx needs .* pip install openpyxl, or"),
+    ("out.parquet", "text", {}, "out.parquet needs .* pip install pyarrow, or"),
+]
+
+
+@pytest.mark.parametrize(("output", "kind", "others", "words"), REFUSED)
+def test_a_form_that_cannot_be_written_is_refused(
+    output: str, kind: str, others: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("elmo_tasks.predictors.answer_tables.find_spec", lambda name: None)
 
-    with pytest.raises(
-        ConfigurationError, match=f"out.{suffix} needs .* pip install {package}, or"
-    ):
-        form_of(f"out.{suffix}", "text")
+    with pytest.raises(ConfigurationError, match=words):
+        form_of(output, kind, **others)
 
 
 def test_errors_have_a_column_that_is_only_there_when_there_is_one(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_finite_weights_that_overflow_give_no_answer(
 ) -> None:
     overflow(sst.predictor._model, monkeypatch)
 
-    with pytest.raises(ValueError, match="the answer has a number that is not finite; the"):
+    with pytest.raises(ValueError, match="not finite"):
         sst.predict("It isn't bad.")
 
 

@@ -326,11 +326,3 @@ def test_a_row_without_a_question_or_with_a_passage_of_its_own_is_no_question(
     assert "the input has its own passage, but all inputs have one" in str(own.error)
     assert "expected one JSON object" in str(broken.error)
     assert isinstance(empty.error, NoText) and asked.error is None
-
-
-def test_what_a_model_does_not_take_cannot_be_shared(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("Who?")
-
-    with pytest.raises(ValueError, match="this model takes no passage for all inputs; .*sentence"):
-        read_inputs(str(path), Sentences(), shared={"passage": MANUAL})
