@@ -59,8 +59,8 @@ def draw_ablation(report: dict[str, Any]) -> "Figure":
     figure = _figure(7, 5)
     axes = figure.subplots()
     for index, variant in enumerate(dict.fromkeys(row["variant"] for row in rows)):
-        own = [row for row in rows if row["variant"] == variant]
-        points = sorted(own, key=lambda row: row["fraction"])
+        rows_of_variant = [row for row in rows if row["variant"] == variant]
+        points = sorted(rows_of_variant, key=lambda row: row["fraction"])
         axes.errorbar(
             [row["fraction"] for row in points],
             [scale * row["mean"] for row in points],

@@ -60,12 +60,12 @@ def run(args: argparse.Namespace) -> None:
     models = [args.model] if args.against is None else [args.model, args.against]
     (name, *other_name), paths = zip(*name_archives(models).items())
     check_written(args, args.data, *paths)
-    compared, *other_compared = [read_cases(open_archive(path), args.data) for path in paths]
+    answers, *other_answers = [read_cases(open_archive(path), args.data) for path in paths]
     other: dict[str, Any] = {}
     if args.against is not None:
-        other = {"other": other_name[0], "other_cases": other_compared[0].cases}
+        other = {"other": other_name[0], "other_cases": other_answers[0].cases}
     with working("comparing the answers"):
-        report = error_report(name, args.data, compared, args.top, **other)
+        report = error_report(name, args.data, answers, args.top, **other)
     if args.output is not None:
-        write_rows(args.output, mistakes_of(compared.cases), MISTAKES)
+        write_rows(args.output, mistakes_of(answers.cases), MISTAKES)
     deliver(args, markdown(report), report)

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from elmo_tasks.analysis.ablation.run import Report, Run, ablation_report, failed
+from elmo_tasks.analysis.ablation.run import Report, Run, ablation_report, failure
 
 ROOT = Path("runs")
-FAILED = failed("exit 1: KeyError")
+FAILED = failure("exit 1: KeyError")
 
 # A run and its result, which has no field if the run has not ended.
 Ended = tuple[Run, dict[str, Any]]

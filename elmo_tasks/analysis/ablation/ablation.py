@@ -16,13 +16,13 @@ from elmo_tasks.analysis.ablation.run import (
     Run,
     ablation_report,
     epochs_done,
-    failed,
+    failure,
     find_metric,
+    format_score,
     fractions_of,
     is_report,
     label,
     read_result,
-    shown,
     text_of,
 )
 from elmo_tasks.analysis.ablation.settings import AblationSettings, runs_of_other_settings
@@ -85,10 +85,10 @@ def run_ablation(
         for run, process in trainings:
             error = why_failed(run, process, run in problems)
             progress.end(run)
-            results[run] = failed(error) if error else read_result(run, metric)
+            results[run] = failure(error) if error else read_result(run, metric)
             report = ablation_report(task, metric, results)
-            there = "" if process else "; it was there already"
-            tqdm.write(_line(run, results[run], report) + there)
+            note = "" if process else "; it was there already"
+            tqdm.write(_line(run, results[run], report) + note)
             _write(report, folder)
     return report
 
@@ -155,7 +155,7 @@ def _line(run: Run, result: dict[str, Any], report: Report) -> str:
         return f"{run}: failed ({result['error']}); its log is {run.log}"
     metric, _, unit = label(report).partition(",")
     return (
-        f"{run}: {metric} {shown(report, result['value'])}{unit} after epoch "
+        f"{run}: {metric} {format_score(report, result['value'])}{unit} after epoch "
         f"{result['best_epoch'] + 1} of {result['epochs']}"
     )
 
@@ -249,8 +249,8 @@ def why_failed(run: Run, process: subprocess.Popen | None, anew: bool = False) -
 def _process(command: list[str], log: BinaryIO) -> subprocess.Popen:
     # The log of a run has all messages, since nobody watches the run. In the log, progress bars are
     # lines, even if this process shows bars.
-    own = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
-    env = {"ALLENNLP_LOG_LEVEL": "INFO", **own}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
+    env = {"ALLENNLP_LOG_LEVEL": "INFO", **variables}
     return subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )

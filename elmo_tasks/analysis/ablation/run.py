@@ -100,10 +100,10 @@ def read_result(run: Run, metric: str) -> dict[str, Any]:
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
     num_epochs = len(list(run.folder.glob("metrics_epoch_*.json")))
     if num_epochs == 0:
-        return failed(f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
+        return failure(f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
     best = f"best_validation_{metric[1:]}"
     if best not in metrics:
-        return failed(f"metrics.json has no {best}: the metric was never a number")
+        return failure(f"metrics.json has no {best}: the metric was never a number")
     return {
         "status": "complete",
         "value": metrics[best],
@@ -127,7 +127,7 @@ def epochs_done(run: Run) -> float:
     return num_epochs + (int(batches[-1][0]) / max(1, int(batches[-1][1])) if batches else 0)
 
 
-def failed(error: str) -> dict[str, Any]:
+def failure(error: str) -> dict[str, Any]:
     """Returns the result of a run that failed for this reason."""
     return {"status": "failed", "error": error}
 
@@ -208,7 +208,7 @@ def label(report: Report) -> str:
     return f"validation {metric}{', %' * report['in_percent']}"
 
 
-def shown(report: Report, value: float) -> str:
+def format_score(report: Report, value: float) -> str:
     return f"{100 * value:.2f}" if report["in_percent"] else f"{value:.4f}"
 
 
@@ -229,11 +229,11 @@ def text_of(report: Report) -> str:
 
 def _line(report: Report, row: dict[str, Any]) -> dict[str, str]:
     mean, std, epochs = row["mean"], row["std"], row["epochs"]
-    deviation = "" if std is None else f" ± {shown(report, std)}"
+    deviation = "" if std is None else f" ± {format_score(report, std)}"
     return {
         "variant": row["variant"],
         "training data": "" if fractions_of(report) == [1] else percent(row["fraction"]),
-        label(report): "" if mean is None else f"{shown(report, mean)}{deviation}",
+        label(report): "" if mean is None else f"{format_score(report, mean)}{deviation}",
         "seeds": f"{len(row['seeds'])} of {row['num_runs']}",
         "epochs": "" if epochs is None else f"{epochs:.1f}",
     }

@@ -144,22 +144,25 @@ def runs_of_other_settings(configs: Mapping[Run, dict[str, Any]]) -> dict[Run, s
     """
     problems = {}
     for run, config in configs.items():
-        trained = run.trained_config()
-        if trained is None or trained == config:
+        old_config = run.trained_config()
+        if old_config is None or old_config == config:
             continue
         # If a config names a biLM, `elmo-tasks train` saves the config with the biLM's options.
-        config, trained = (
-            {**values, "model": with_options(values.get("model"))} for values in (config, trained)
+        config, old_config = (
+            {**values, "model": with_options(values.get("model"))}
+            for values in (config, old_config)
         )
-        if trained == config:
+        if old_config == config:
             continue
-        now, then = Params(config).as_flat_dict(), Params(trained).as_flat_dict()
+        fields, old_fields = Params(config).as_flat_dict(), Params(old_config).as_flat_dict()
         field = next(
-            key for key in sorted(now.keys() | then.keys()) if now.get(key) != then.get(key)
+            key
+            for key in sorted(fields.keys() | old_fields.keys())
+            if fields.get(key) != old_fields.get(key)
         )
         problems[run] = (
             f"{run.folder} was trained with other settings: {field} was "
-            f"{json.dumps(then.get(field))}, not {json.dumps(now.get(field))}. Choose another "
-            "folder with -s, or train this run anew with --force."
+            f"{json.dumps(old_fields.get(field))}, not {json.dumps(fields.get(field))}. Choose "
+            "another folder with -s, or train this run anew with --force."
         )
     return problems

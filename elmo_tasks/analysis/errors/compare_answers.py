@@ -60,7 +60,7 @@ def read_cases(archive: Archive, data: str) -> Compared:
                 raise answer
             texts = [field for field in instance.fields.values() if isinstance(field, TextField)]
             num_tokens = sum(map(len, texts))
-            position = {name: _place(instance, name) for name in ("line", "id")}
+            position = {name: _position(instance, name) for name in ("line", "id")}
             case = compare(instance, answer)
             cases.append(case._replace(num_tokens=num_tokens, **position))
             progress.update()
@@ -131,8 +131,10 @@ def _compare_spans(
     claims = []
     for span, confidence in predicted.items():
         beside = [span_of_gold for span_of_gold in expected if _overlap(span_of_gold, span)]
-        gold = "; ".join(_named(span_of_gold, words) for span_of_gold in beside) or "nothing"
-        claims.append(Claim(_named(span, words), gold, confidence, span in expected))
+        gold = (
+            "; ".join(_argument_text(span_of_gold, words) for span_of_gold in beside) or "nothing"
+        )
+        claims.append(Claim(_argument_text(span, words), gold, confidence, span in expected))
     of_expected, of_predicted = ([type_ for type_, _ in spans] for spans in (expected, predicted))
     return Case(text, _counts(claims, expected), claims, of_expected, of_predicted)
 
@@ -168,7 +170,7 @@ def _compare_links(instance: Instance, answer: JsonDict) -> Case:
             claims.append(
                 Claim(
                     _link(span, antecedent, words),
-                    _right(span, owners, antecedents, words),
+                    _gold_link(span, owners, antecedents, words),
                     mention["probability"],
                     is_right,
                     " ".join(answer["sentences"][mention["sentence"]]),
@@ -204,7 +206,7 @@ def _metadata(instance: Instance, name: str) -> Any:
     return _gold(instance["metadata"].metadata, name)  # type: ignore[attr-defined]
 
 
-def _place(instance: Instance, name: str) -> Any:
+def _position(instance: Instance, name: str) -> Any:
     return instance["metadata"].metadata.get(name)  # type: ignore[attr-defined]
 
 
@@ -229,7 +231,7 @@ def _words(field: Any) -> list[str]:
     return [token.text for token in field]
 
 
-def _right(
+def _gold_link(
     span: Span, owners: dict[Span, int], antecedents: dict[Span, Span], words: list[str]
 ) -> str:
     if span in antecedents:
@@ -249,6 +251,6 @@ def _overlap(first: Argument, second: Argument) -> bool:
     return any(a < d and c < b for a, b in first[1] for c, d in second[1])
 
 
-def _named(span: Argument, words: list[str]) -> str:
+def _argument_text(span: Argument, words: list[str]) -> str:
     type_, parts = span
     return f"{type_} {' ... '.join(' '.join(words[start:end]) for start, end in parts)}".strip()

@@ -40,7 +40,7 @@ def markdown(report: dict[str, Any]) -> str:
         _table(["confidence", "claims", "mean confidence, %", "right, %"], by_confidence),
         "## The most confident mistakes",
         "\n".join(
-            f"{index}. {case['confidence']:.3f}{_place(case)} **{_plain(case['predicted'])}**, "
+            f"{index}. {case['confidence']:.3f}{_position(case)} **{_plain(case['predicted'])}**, "
             f"expected **{_plain(case['expected'])}**: {_plain(case['text'])}"
             for index, case in enumerate(report["mistakes"], start=1)
         )
@@ -51,7 +51,7 @@ def markdown(report: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _place(case: dict[str, Any]) -> str:
+def _position(case: dict[str, Any]) -> str:
     """Returns the line and the id of a case in the file, if they are known."""
     names = [name for name in ("line", "id") if name in case]
     return "".join(f", {name} {_plain(case[name])}" for name in names)
@@ -75,9 +75,9 @@ def _against(report: dict[str, Any]) -> list[str]:
     return [
         f"## Against {other_name}",
         f"{other_name} has {report['metric']} {_percent(against['score'])} %. The difference "
-        f"is {_signed(against['difference'])} points, with a 95 % interval from "
-        f"{_signed(against['low'])} to {_signed(against['high'])} (paired bootstrap, p = "
-        f"{against['p_value']:.4f}): {verdict}.",
+        f"is {_percent_difference(against['difference'])} points, with a 95 % interval from "
+        f"{_percent_difference(against['low'])} to {_percent_difference(against['high'])} "
+        f"(paired bootstrap, p = {against['p_value']:.4f}): {verdict}.",
         f"{model} is better in {counts['better']:,} cases and worse in {counts['worse']:,}; "
         f"in {counts['equal']:,} both are as good.",
     ]
@@ -95,5 +95,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2f}"
 
 
-def _signed(share: float) -> str:
+def _percent_difference(share: float) -> str:
     return f"{100 * share:+.2f}"

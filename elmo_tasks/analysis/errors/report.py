@@ -22,7 +22,7 @@ _COLUMNS = ("type", "expected", "predicted", "precision", "recall", "f1")
 def error_report(
     model: str,
     data: str,
-    compared: Compared,
+    answers: Compared,
     num_mistakes: int = 10,
     other: str | None = None,
     other_cases: Sequence[Case] = (),
@@ -36,7 +36,7 @@ def error_report(
     num_mistakes: The maximum number of mistakes to show.
     other, other_cases: The name of a second model, and its cases in the same order.
     """
-    kind, metric, cases, classes = compared
+    kind, metric, cases, classes = answers
     report: dict[str, Any] = {
         "model": model,
         "data": data,

@@ -133,7 +133,7 @@ def text_of(report: dict[str, Any], max_lines: int) -> str:
     """Returns a report as text, with at most `max_lines` occurrences in each section."""
     lines = [f"{title(report)}; {report['num_sentences']:,} sentences of {report['text']}"]
     if num_others := report["num_sentences_of_other_forms"]:
-        forms = _counted(report["other_forms"])
+        forms = _form_counts(report["other_forms"])
         lines.append(f"Not among them: {num_others:,} sentences with {forms}.")
     if report["beside"] is not None:
         lines += ["", f"Compared with: {' '.join(report['beside']['words'])}"]
@@ -143,19 +143,19 @@ def text_of(report: dict[str, Any], max_lines: int) -> str:
             line = Occurrence(neighbor["words"], neighbor["position"]).line()
             lines.append(f"{neighbor['cosine']:6.3f} {line}")
     lines.append("")
-    similar = _listed(report["nearest_words_of_layer_0"])
+    similar = _words_with_cosines(report["nearest_words_of_layer_0"])
     lines.append(f"Nearest words in layer 0, which ignores the context: {similar}.")
     if in_file := report["nearest_words_of_file"]:
-        lines.append(f"Nearest words in the word vectors: {_listed(in_file)}.")
+        lines.append(f"Nearest words in the word vectors: {_words_with_cosines(in_file)}.")
     return "\n".join(lines)
 
 
 def _other_forms(corpus: Occurrences) -> str:
-    forms = _counted(dict(corpus.forms.most_common(_MAX_FORMS)))
+    forms = _form_counts(dict(corpus.forms.most_common(_MAX_FORMS)))
     return f", but {corpus.num_others:,} of them have {forms}" if corpus.num_others else ""
 
 
-def _counted(forms: dict[str, int]) -> str:
+def _form_counts(forms: dict[str, int]) -> str:
     return ", ".join(f"{form} ({number:,})" for form, number in forms.items())
 
 
@@ -175,7 +175,7 @@ def _sections(report: dict[str, Any], max_lines: int) -> Iterator[tuple[str, lis
         yield "The furthest", furthest
 
 
-def _listed(similar: Sequence[dict[str, Any]]) -> str:
+def _words_with_cosines(similar: Sequence[dict[str, Any]]) -> str:
     return (
         ", ".join(f"{neighbor['word']} {neighbor['cosine']:.2f}" for neighbor in similar) or "none"
     )

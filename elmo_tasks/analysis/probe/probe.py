@@ -123,8 +123,8 @@ class SoftmaxRegression(torch.nn.Module):
     def forward(self, layers: torch.Tensor) -> torch.Tensor:
         """Maps layers of shape (tokens, num_layers, dim) to scores of shape (tokens, tags)."""
         # The mix expects sentences, so all tokens are passed as one sentence.
-        mixed = self.mix(layers.transpose(0, 1).unsqueeze(0), layers.new_ones(1, len(layers)))
-        return self.linear(mixed.squeeze(0))
+        means = self.mix(layers.transpose(0, 1).unsqueeze(0), layers.new_ones(1, len(layers)))
+        return self.linear(means.squeeze(0))
 
     @torch.no_grad()
     def predict(self, layers: torch.Tensor) -> list[str]:

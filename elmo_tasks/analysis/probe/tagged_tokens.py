@@ -45,18 +45,18 @@ class ColumnReader:
     tag_separator: str | None = None
 
     def __post_init__(self) -> None:
-        check_columns(self.columns, self._chosen)
+        check_columns(self.columns, self._column_names)
 
     @property
-    def _chosen(self) -> tuple[str, str, str]:
+    def _column_names(self) -> tuple[str, str, str]:
         return "word", self.lemma_column or "word", self.tag_column
 
     def read(self, file_path: str | os.PathLike) -> Iterator[GoldSentence]:
         """Yields the sentences of a file. Raises `ValueError` if no token has a tag."""
         has_tags = False
         for record in read_records(file_path, "columns", self.columns):
-            words, keys, tags = (record.values[name] for name in self._chosen)
-            gold = [self._split(tag) for tag in tags]
+            words, keys, tags = (record.values[name] for name in self._column_names)
+            gold = [self._tag_parts(tag) for tag in tags]
             has_tags = has_tags or any(gold)
             yield GoldSentence(words, keys, gold)
         if not has_tags:
@@ -64,7 +64,7 @@ class ColumnReader:
                 f"{file_path} has no token with a tag; expected one token a line, with tags"
             )
 
-    def _split(self, tag: str) -> tuple[str, ...]:
+    def _tag_parts(self, tag: str) -> tuple[str, ...]:
         if tag == self.untagged:
             return ()
         return tuple(filter(None, tag.split(self.tag_separator) if self.tag_separator else [tag]))
