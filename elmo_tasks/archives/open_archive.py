@@ -55,10 +55,12 @@ def open_archive(
     overrides: The user's changes to the config, which may name any class.
     """
     with working(f"opening {name}"):
-        return _opened(name, cuda_device, overrides)
+        return _open_as_named(name, cuda_device, overrides)
 
 
-def _opened(name: str | os.PathLike, cuda_device: int, overrides: str | dict[str, Any]) -> Archive:
+def _open_as_named(
+    name: str | os.PathLike, cuda_device: int, overrides: str | dict[str, Any]
+) -> Archive:
     path = model_path(name)
     is_folder = os.path.isdir(path)
     with nullcontext(path) if is_folder else unpacked(local_path(path)) as folder:

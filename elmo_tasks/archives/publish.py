@@ -118,16 +118,16 @@ def _own_files(folder: Path, force: bool) -> list[Path]:
         raise ConfigurationError(
             f"{folder} has files; choose another folder, or replace a packed model with --force"
         )
-    own = [path for path in paths if is_data_file(path.relative_to(folder).as_posix())]
+    published = [path for path in paths if is_data_file(path.relative_to(folder).as_posix())]
     is_packed = any((folder / name).exists() for name in (PUBLISHED_WEIGHTS, SOFTMAX_FILE))
-    foreign = [path for path in paths if is_model_file(path, folder) and path not in own]
-    if foreign or (own and not is_packed):
-        names = ", ".join(str(path.relative_to(folder)) for path in (foreign or own)[:3])
+    foreign = [path for path in paths if is_model_file(path, folder) and path not in published]
+    if foreign or (published and not is_packed):
+        names = ", ".join(str(path.relative_to(folder)) for path in (foreign or published)[:3])
         raise ConfigurationError(
             f"{folder} has {names}, but is not a packed model, so it is not replaced: choose "
             "another folder"
         )
-    return own
+    return published
 
 
 def _publish(

@@ -25,7 +25,7 @@ def write_published(
     for name, tensor in state.items():
         bilm = next((bilm for bilm in bilms if name.startswith(f"{bilm}.")), None)
         if bilm is None:
-            tensors[name] = _halved(name, tensor)
+            tensors[name] = _in_float16(name, tensor)
         elif name.startswith(f"{bilm}.state."):
             # The start state of the biLM is no weight, and is not rounded to float16.
             tensors[name] = tensor
@@ -89,7 +89,7 @@ def _read_bilm(
     )
 
 
-def _halved(name: str, tensor: torch.Tensor) -> torch.Tensor:
+def _in_float16(name: str, tensor: torch.Tensor) -> torch.Tensor:
     if not tensor.is_floating_point():
         return tensor
     half = tensor.half()
