@@ -29,7 +29,7 @@ class PlainBiLm(torch.nn.Module):
         """
         mask = (char_ids > 0).any(dim=-1)
         lengths, order = mask.sum(dim=1).sort(descending=True)
-        x = self._token_vectors(self.bilm._bounded(char_ids[order], lengths))
+        x = self._token_vectors(self.bilm._with_boundaries(char_ids[order], lengths))
         bounded = (lengths + 2).tolist()
         ahead = back = x
         layers = [torch.cat([x, x], dim=-1)]

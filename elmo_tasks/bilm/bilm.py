@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from elmo_tasks.bilm.bidirectional_lstm import DistinctVectors, bidirectional_layers
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
+from elmo_tasks.bilm.files.options import STATES, BiLmOptions, options_to_write
 from elmo_tasks.bilm.files.weights import write_weights
 from elmo_tasks.bilm.formats import TokenLayer, format_of
 from elmo_tasks.bilm.lexicon import WordTable, write_vocabulary
@@ -100,7 +100,7 @@ class BiLm(torch.nn.Module):
                     f"{folder} has {file} of another biLM; whoever opens the folder would get "
                     "that biLM, not this one: choose another folder"
                 )
-        options = exported(self.options, self.state_name)
+        options = options_to_write(self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
             # The options appear at the end of this block.
@@ -189,7 +189,7 @@ class BiLm(torch.nn.Module):
         with self.two_at_once(len(char_ids)) as at_once:
             mask = (char_ids > 0).any(dim=-1)
             lengths = mask.sum(dim=1)
-            bounded = self._bounded(char_ids, lengths)
+            bounded = self._with_boundaries(char_ids, lengths)
             tokens = self.token_vectors(bounded, at_once)
             last = self.state.zeros(len(char_ids), tokens.vectors)
             layers = bidirectional_layers(
@@ -219,7 +219,7 @@ class BiLm(torch.nn.Module):
         on_cpu = self.like.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
         return two_at_once(on_cpu and not torch.is_grad_enabled() and not draws, step)
 
-    def _bounded(self, char_ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def _with_boundaries(self, char_ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Puts each sentence between its boundaries: shape (batch, length + 2, 50)."""
         bounded = pad(char_ids, (0, 0, 1, 1))
         bounded[:, 0] = self._boundaries[0]

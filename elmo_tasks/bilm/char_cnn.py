@@ -89,7 +89,7 @@ class CharCnn(torch.nn.Module):
             vectors = [self._vectors(group) for group in groups]
         else:
             vectors = [
-                self._vectors(self._looked_up(group)) for group in char_ids.split(_GROUP_TOKENS)
+                self._vectors(self._lookup_maxima(group)) for group in char_ids.split(_GROUP_TOKENS)
             ]
         # Even under autocast, these vectors keep the dtype of the weights, because roundings add up
         # in the LSTMs.
@@ -104,11 +104,11 @@ class CharCnn(torch.nn.Module):
             return self._vectors(filters.expand(2, -1))[:1]
         x = self.activation(filters)
         for k in range(len(self.highways._layers)):
-            transform, carry = self._multiplied(x, k).chunk(2, dim=1)
+            transform, carry = self._product(x, k).chunk(2, dim=1)
             x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))
-        return self._multiplied(x, -1)
+        return self._product(x, -1)
 
-    def _multiplied(self, x: torch.Tensor, k: int) -> torch.Tensor:
+    def _product(self, x: torch.Tensor, k: int) -> torch.Tensor:
         """Computes the matrix product of highway layer `k`, or of the projection if `k` is -1."""
         if self._frozen is not None:
             return self._frozen.layers[k](x)
@@ -121,7 +121,7 @@ class CharCnn(torch.nn.Module):
     def _has_tables(self) -> bool:
         return looks_up(self.embedding) and self.num_characters <= _MAX_LOOKED_UP
 
-    def _looked_up(self, char_ids: torch.Tensor) -> torch.Tensor:
+    def _lookup_maxima(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
         Returns each filter's maximum over all windows. Adds up tabulated convolutions of
         characters.

@@ -52,8 +52,8 @@ class Lexicon(torch.nn.Module):
             raise ConfigurationError(
                 f"the vocabulary has {len(words)} words, but the options ask for {len(self.words)}"
             )
-        padded = (_key(word.encode()[:_WORD_BYTES]).ljust(_WORD_BYTES, b"\0") for word in words)
-        content = torch.frombuffer(bytearray(b"".join(padded)), dtype=torch.uint8)
+        keys = (_key(word.encode()[:_WORD_BYTES]).ljust(_WORD_BYTES, b"\0") for word in words)
+        content = torch.frombuffer(bytearray(b"".join(keys)), dtype=torch.uint8)
         self.words.copy_(content.view_as(self.words))
         self._rows = None
 

@@ -26,19 +26,19 @@ class TokenCache:
         if not 0 < len(char_ids) <= self._max_tokens:
             return compute(char_ids)
         keys = [row.tobytes() for row in char_ids.to(torch.int16).numpy()]
-        hits, hit_vectors = self._found(keys)
+        hits, hit_vectors = self._look_up(keys)
         if hit_vectors is not None and len(hits) == len(keys):
             return hit_vectors
         misses = sorted(set(range(len(keys))).difference(hits))
         new_vectors = compute(char_ids[misses])
-        self._put([keys[index] for index in misses], new_vectors)
+        self._add([keys[index] for index in misses], new_vectors)
         if hit_vectors is None:
             return new_vectors
         vectors = new_vectors.new_empty(len(keys), new_vectors.size(1))
         vectors[misses], vectors[hits] = new_vectors, hit_vectors
         return vectors
 
-    def _found(self, keys: list[bytes]) -> tuple[list[int], torch.Tensor | None]:
+    def _look_up(self, keys: list[bytes]) -> tuple[list[int], torch.Tensor | None]:
         """Returns the indices of the keys that the cache has, and their vectors."""
         if not self._lock.acquire(blocking=False):
             return [], None
@@ -53,7 +53,7 @@ class TokenCache:
     # The vectors are ordinary tensors, so that they can be used in inference mode and outside.
     @torch.inference_mode(False)
     @torch.no_grad()
-    def _put(self, keys: list[bytes], vectors: torch.Tensor) -> None:
+    def _add(self, keys: list[bytes], vectors: torch.Tensor) -> None:
         if not self._lock.acquire(blocking=False):
             return
         try:

@@ -67,7 +67,7 @@ def test_under_autocast_convolutions_and_their_gradients_are_those_of_float32() 
     for enabled in (False, True):
         cnn.zero_grad()
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
-            maxima = cnn._looked_up(ids)
+            maxima = cnn._lookup_maxima(ids)
         maxima.sin().sum().backward()
         results.append([maxima, cnn.embedding.grad, *(c.weight.grad for c in cnn.convolutions)])
 

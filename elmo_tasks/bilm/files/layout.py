@@ -21,14 +21,14 @@ class Conversion(NamedTuple):
     revert: Callable[[Array], Array]
 
 
-def _both(convert: Callable[[Array], Array]) -> Conversion:
+def _self_inverse(convert: Callable[[Array], Array]) -> Conversion:
     return Conversion(convert, convert)
 
 
-_SAME = _both(lambda array: array)
-_NEGATE = _both(lambda array: -array)
-_TRANSPOSE = _both(lambda array: array.T)
-_NEGATE_TRANSPOSE = _both(lambda array: -array.T)
+_SAME = _self_inverse(lambda array: array)
+_NEGATE = _self_inverse(lambda array: -array)
+_TRANSPOSE = _self_inverse(lambda array: array.T)
+_NEGATE_TRANSPOSE = _self_inverse(lambda array: -array.T)
 _FILTERS = Conversion(
     lambda array: array[0].transpose(2, 1, 0), lambda array: array.transpose(2, 1, 0)[None]
 )

@@ -71,7 +71,7 @@ class BiLmOptions:
         settings. Raises `ConfigurationError` with the first key that is missing or wrong.
         """
         of_words = options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None
-        of_tokens = _of_words(options) if of_words else _of_characters(options)
+        of_tokens = _word_sizes(options) if of_words else _character_sizes(options)
         state = options.get("state")
         _check(
             state in (None, *STATES),
@@ -159,13 +159,13 @@ def _filters(options: dict[str, Any]) -> tuple[tuple[int, int], ...]:
     return tuple((width, number) for width, number in filters)
 
 
-def _of_words(options: dict[str, Any]) -> dict[str, Any]:
+def _word_sizes(options: dict[str, Any]) -> dict[str, Any]:
     num_words = _value(options, "n_tokens_vocab", most=MAX_WORDS)
     nothing = {"filters": (), "activation": "", "char_dim": 0, "num_highway": 0}
     return {**nothing, "max_characters": MAX_CHARACTERS, "num_words": num_words}
 
 
-def _of_characters(options: dict[str, Any]) -> dict[str, Any]:
+def _character_sizes(options: dict[str, Any]) -> dict[str, Any]:
     activation = _value(options, "char_cnn.activation", str)
     _check(
         activation in ("relu", "tanh"),
@@ -220,7 +220,7 @@ def num_parameters(options: BiLmOptions) -> int:
     return words + characters + convolutions + highways + (n + 1) * p + lstms
 
 
-def exported(options: BiLmOptions, state: str) -> dict[str, Any]:
+def options_to_write(options: BiLmOptions, state: str) -> dict[str, Any]:
     """
     Returns the content of an `options.json` to write: the raw options, the start state, and the
     keys that bilm-tf and AllenNLP need.

@@ -43,8 +43,8 @@ class Weights:
                 with numpy.errstate(over="ignore"):
                     array = self._file[dataset.name][...].astype(numpy.float32)
                 problems += _value_problems(dataset.name, array)
-                converted = numpy.ascontiguousarray(dataset.conversion.convert(array[dataset.rows]))
-                state[dataset.key][dataset.tensor_rows] = torch.from_numpy(converted)
+                values = numpy.ascontiguousarray(dataset.conversion.convert(array[dataset.rows]))
+                state[dataset.key][dataset.tensor_rows] = torch.from_numpy(values)
             _refuse(problems)
         if self.options.num_words:
             token_layer.lexicon.set_words(read_vocabulary(self.path, self.options.num_words))
