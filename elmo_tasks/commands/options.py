@@ -206,10 +206,10 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def texts_from_args(args: argparse.Namespace) -> "Iterator[Corpus]":
     """Opens the texts that `add_texts` names."""
-    from elmo_tasks.common.text_files import spooled
+    from elmo_tasks.common.text_files import copy_of_stdin
     from elmo_tasks.embed.corpus import Corpus
 
-    with spooled() if args.input_file == ["-"] else nullcontext() as copy:
+    with copy_of_stdin() if args.input_file == ["-"] else nullcontext() as copy:
         files = args.input_file if copy is None else [copy]
         yield Corpus(files, args.column, splitter_of(args))
 

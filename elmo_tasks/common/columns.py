@@ -199,7 +199,7 @@ def _numbered_tokens(
         elif layout.separator == IN_LINE:
             for row in layout.rows(line):
                 with at_line(name, number):
-                    yield number, _checked(row, layout)
+                    yield number, _token_values(row, layout)
             yield None
         else:
             values = layout.values(line)
@@ -208,7 +208,7 @@ def _numbered_tokens(
                 yield None
                 continue
             with at_line(name, number):
-                token = _checked(values, layout)
+                token = _token_values(values, layout)
             # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
             if layout.counter is None or values[layout.counter].isdecimal():
                 is_within = True
@@ -237,7 +237,7 @@ def _sentences(tokens: Iterator[_Token | None], layout: Layout) -> Iterator[list
             sentence.append(token)
 
 
-def _checked(values: list[Any], layout: Layout) -> list[Any]:
+def _token_values(values: list[Any], layout: Layout) -> list[Any]:
     """
     Returns the values of a token, one for each column. The column `roles` gets a list of all values
     that no other column takes.

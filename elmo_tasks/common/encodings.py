@@ -57,7 +57,7 @@ def text_lines(raw: BinaryIO, path: str | os.PathLike) -> Iterable[bytes]:
     Returns the lines of an open text file, after decompression and in UTF-8. A line ends with LF,
     CRLF, or in the files of an old Macintosh CR. Raises `ValueError` if the file is not text.
     """
-    file = _unpacked(raw)
+    file = _decompress(raw)
     head = file.peek(_HEAD)[:_HEAD]
     for begin, kind, to_do in _NO_TEXT:
         if re.match(begin, head):
@@ -83,7 +83,7 @@ def head_of(raw: BinaryIO) -> str:
     Returns the beginning of an open file as text, without white space before it. The result is
     empty if the file is not text.
     """
-    head = _unpacked(raw).peek(_HEAD)[:_HEAD]
+    head = _decompress(raw).peek(_HEAD)[:_HEAD]
     if any(re.match(begin, head) for begin, *_ in _NO_TEXT):
         return ""
     return head.decode(_encoding(head) or "utf-8", "ignore").lstrip("\ufeff \t\r\n")
@@ -102,7 +102,7 @@ def advice(path: str | os.PathLike, line: bytes) -> str:
     return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > NEW"
 
 
-def _unpacked(raw: BinaryIO) -> Any:
+def _decompress(raw: BinaryIO) -> Any:
     file: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
     open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2])
     return file if open_compressed is None else open_compressed(file, "rb")

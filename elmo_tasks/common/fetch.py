@@ -57,7 +57,7 @@ def local_path(name: str | os.PathLike) -> str:
             raise FileNotFoundError(f"file {name} not found")
         check_regular(name)
         return name
-    return _fetched(name)
+    return _fetch(name)
 
 
 def check_regular(path: str | os.PathLike) -> None:
@@ -158,12 +158,12 @@ def hub_folder(name: str) -> str:
 
 # A process that reads a file twice asks once, and so reads the same content.
 @functools.cache
-def _fetched(address: str) -> str:
+def _fetch(address: str) -> str:
     try:
         from allennlp.common.file_utils import CACHE_DIRECTORY, cached_path
         from cached_path import find_latest_cached
     except ModuleNotFoundError:
-        fetch, copy = _downloaded, _copy_of(address)
+        fetch, copy = _download, _copy_of(address)
         if copy.exists():
             return str(copy)
     else:
@@ -216,7 +216,7 @@ def reason_of(error: BaseException) -> str:
     return f"{text:.200}" or type(error).__name__
 
 
-def _downloaded(address: str) -> str:
+def _download(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     path = _copy_of(address)

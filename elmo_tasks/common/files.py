@@ -55,7 +55,7 @@ def atomic_write(
         aside.unlink(missing_ok=True)
 
 
-def written(path: str | os.PathLike) -> tuple[int, ...]:
+def file_stamp(path: str | os.PathLike) -> tuple[int, ...]:
     """
     Returns numbers that change when a file is written again or replaced, for the key of a cache of
     its content. Without such a file, the tuple is empty. Call this before you read the file.

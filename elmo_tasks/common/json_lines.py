@@ -118,8 +118,8 @@ def _not_json(text: str, position: int, first_line: str, error: Exception) -> st
         # A line that is damaged is more likely than an object of several lines.
         with_line = _error_of(first_line.strip())
         return f"not JSON: {with_line}: {first_line.strip()[:40]!r}"
-    got = text[position : position + 40]
-    return f"not JSON: {getattr(error, 'msg', error)}: {got!r}"
+    excerpt = text[position : position + 40]
+    return f"not JSON: {getattr(error, 'msg', error)}: {excerpt!r}"
 
 
 def _error_of(text: str) -> str:
@@ -152,7 +152,9 @@ def _of_columns(value: Any) -> str:
         return f"expected objects, not the columns and data of pandas; {_AS_LINES}"
     inner = list(value.values())
     if inner and all(isinstance(item, dict) and item for item in inner):
-        same = all(item.keys() == inner[0].keys() for item in inner)
-        if same and (all(map(str.isdecimal, inner[0])) or all(map(str.isdecimal, value))):
+        have_equal_keys = all(item.keys() == inner[0].keys() for item in inner)
+        if have_equal_keys and (
+            all(map(str.isdecimal, inner[0])) or all(map(str.isdecimal, value))
+        ):
             return f"expected objects, not one object of pandas' columns; {_AS_LINES}"
     return ""

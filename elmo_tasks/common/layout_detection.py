@@ -51,13 +51,13 @@ def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Lay
         return Layout(separator, columns or ["word", "tag"])
     table = [split_line(line, separator) for line in rows]
     width = _width(table)
-    same = [row for row in table if len(row) == width]
+    full_rows = [row for row in table if len(row) == width]
     index = 0 if _may_have_index(width, columns) and _counts(lines, separator, 0) else None
     shift = 0 if index is None else 1
     if columns is None:
         columns = _names(_sentences(lines, separator, width), shift)
     names = [*(["index"] * shift), *columns]
-    last = frozenset(row[-1] for row in same)
+    last = frozenset(row[-1] for row in full_rows)
     return Layout(separator, names, range(shift), index, last_values=last)
 
 
@@ -193,14 +193,14 @@ def _are_mostly_outside(values: Counter[str]) -> bool:
     return len(values) > 1 and 2 * values["O"] >= values.total()
 
 
-def _simple(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.strip().lower().replace(" ", "_")
 
 
 def _is_header(rows: Sequence[str], separator: str) -> bool:
     if len(rows) < 2:
         return False
-    names = [_simple(name) for name in split_line(rows[0], separator)]
+    names = [_normalize(name) for name in split_line(rows[0], separator)]
     return any(name in _WORDS for name in names) and any(name in _TAGS for name in names)
 
 
@@ -208,7 +208,7 @@ def _with_header(
     header: str, separator: str, lines: Sequence[str], columns: Sequence[str] | None
 ) -> Layout:
     names = split_line(header, separator)
-    simple = list(map(_simple, names))
+    simple = list(map(_normalize, names))
     word = next(column for column, name in enumerate(simple) if name in _WORDS)
     names[word] = "word"
     rows = [row for sentence in _sentences(lines, separator, len(names)) for row in sentence]
@@ -246,5 +246,5 @@ def _with_header(
 def _repeats(rows: list[list[str]], column: int) -> bool:
     """Returns whether many rows have the same value in a column as the row before, or no value."""
     values = [row[column] for row in rows]
-    same = sum(not after or after == before for before, after in zip(values, values[1:]))
-    return 2 * same > len(values) - 1
+    num_repeats = sum(not after or after == before for before, after in zip(values, values[1:]))
+    return 2 * num_repeats > len(values) - 1

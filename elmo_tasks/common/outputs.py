@@ -91,7 +91,7 @@ def refuse_existing(file: Name, force: bool = False) -> None:
     """
     Raises `ConfigurationError` if the path is a folder, or a file exists and `force` is not given.
     """
-    path = _local(file)
+    path = _local_path(file)
     if path is None or is_stream(path):
         return
     # `NEW/../FILE` is found as soon as a command has made the folder NEW.
@@ -160,14 +160,14 @@ def _refuse_input(output: _Location, source: _Location) -> None:
 
 
 def _location(name: Name) -> _Location:
-    text, path = os.fspath(name), _local(name)
+    text, path = os.fspath(name), _local_path(name)
     if path is None:
         return _Location(text, _address(text), None)
-    for spelling in (path, _real(path)):
+    for spelling in (path, _real_path(path)):
         # `NEW/../FILE` is the same as FILE as soon as a command has made the folder NEW.
         with suppress(OSError, ValueError):
-            return _Location(text, _real(path), *_id(os.stat(spelling)))
-    return _Location(text, _real(path), None)
+            return _Location(text, _real_path(path), *_id(os.stat(spelling)))
+    return _Location(text, _real_path(path), None)
 
 
 def _id(about: os.stat_result) -> tuple[tuple[int, int] | None, bool]:
@@ -177,7 +177,7 @@ def _id(about: os.stat_result) -> tuple[tuple[int, int] | None, bool]:
     return (about.st_dev, about.st_ino) if is_lasting else None, is_folder
 
 
-def _real(path: str) -> str:
+def _real_path(path: str) -> str:
     try:
         real = os.path.realpath(path)
     except ValueError:
@@ -197,7 +197,7 @@ def _read_at(name: Name) -> Iterator[_Location]:
         with suppress(OSError):
             yield _Location("-", "-", *_id(os.fstat(0)))
         return
-    path = _local(text)
+    path = _local_path(text)
     if path is None:
         yield _location(text)
         return
@@ -244,12 +244,12 @@ def _holds(folder: _Location, inside: _Location) -> bool:
 def _is_part(output: _Location, folder: _Location) -> bool:
     """Returns whether an output would be a file of the model in a folder."""
     # An output that is a link may lead into the folder, or be in it.
-    name = os.path.abspath(_local(output.name) or output.name)
-    in_folder = os.path.join(_real(os.path.dirname(name)), os.path.basename(name))
+    name = os.path.abspath(_local_path(output.name) or output.name)
+    in_folder = os.path.join(_real_path(os.path.dirname(name)), os.path.basename(name))
     return any(is_model_file(path, folder.path) for path in (output.path, in_folder))
 
 
-def _local(name: Name) -> str | None:
+def _local_path(name: Name) -> str | None:
     """Returns the path of a local file, also of one at `file://`; `None` for other addresses."""
     text = os.fspath(name)
     # In a chain such as `zip://a.txt::file://b.zip`, the last address is where the bytes are.

@@ -18,7 +18,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
 from elmo_tasks.common.tab_rows import Row
 from elmo_tasks.common.tables import fasttext_rows, named_rows, table_rows
-from elmo_tasks.common.text_files import at_line, lines_of, opened, refuse_damaged
+from elmo_tasks.common.text_files import at_line, lines_of, open_bytes, refuse_damaged
 
 # The suffixes of compressed files.
 COMPRESSED = (".gz", ".xz")
@@ -77,7 +77,7 @@ def kind_of(path: str | os.PathLike, first_line: str = "") -> str:
         start, content_kind = _look_into(path)
     elif start.startswith("{"):
         content_kind = "json"
-    content_kind = content_kind or _by_start(start)
+    content_kind = content_kind or _kind_of_start(start)
     return (
         suffix_kind
         if content_kind is None or (content_kind == "columns" and suffix_kind != "text")
@@ -102,7 +102,7 @@ def _look_into(path: str | os.PathLike) -> tuple[str, str | None]:
             return "", None
 
 
-def _by_start(start: str) -> str | None:
+def _kind_of_start(start: str) -> str | None:
     """
     Returns the kind of a text with this beginning, or None if the beginning does not show the kind.
     """
@@ -143,7 +143,7 @@ def read_records(
     header: Whether the first row of a table has the names of its columns.
         Otherwise they are named `1`, `2`, ....
     """
-    with opened(path) as raw:
+    with open_bytes(path) as raw:
         yield from records_in(raw, path, kind, columns, header)
 
 
@@ -159,7 +159,7 @@ def read_rows(path: str | os.PathLike, header: bool = True) -> Iterator[Record]:
 def delimiter_of(path: str | os.PathLike) -> str:
     """Returns the delimiter by which `read_rows` reads a table of text."""
     kind = "tsv" if kind_of(path) == "tsv" else "csv"
-    with opened(path) as raw:
+    with open_bytes(path) as raw:
         return tables.delimiter_of(lines_of(raw, path), os.fspath(path), kind)
 
 
@@ -185,7 +185,7 @@ def records_in(
     lines = lines_of(raw, name)
     if kind == "rows":
         first = next((line for line in lines if line[1].strip()), (1, ""))
-        kind, lines = _by_start(first[1].lstrip()) or "csv", chain([first], lines)
+        kind, lines = _kind_of_start(first[1].lstrip()) or "csv", chain([first], lines)
     if kind == "json":
         return (_of_json(name, *line) for line in json_lines(lines, name))
     if kind == "text":
@@ -221,7 +221,7 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
                     number += 1
                     values = {key: batch.column(key)[row] for key in batch.schema.names}
                     with at_line(name, number):
-                        fields = {key: _plain(value.as_py()) for key, value in values.items()}
+                        fields = {key: _to_json(value.as_py()) for key, value in values.items()}
                     for key in names.keys() & fields.keys():
                         fields[key] = with_names(fields[key], names[key])
                     yield Record(name, number, fields)
@@ -256,14 +256,14 @@ def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
 
 def _cell(value: Any) -> Any:
     """
-    Returns the value of a cell as `_plain` does. A date with the time 00:00 is written without the
-    time.
+    Returns the value of a cell as `_to_json` does. A date with the time 00:00 is written without
+    the time.
     """
     is_day = isinstance(value, datetime.datetime) and value.time() == datetime.time()
-    return value.date().isoformat() if is_day else _plain(value)
+    return value.date().isoformat() if is_day else _to_json(value)
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Returns a value in JSON's types. Dates and decimals become text; bytes are read as UTF-8."""
     if value is None or isinstance(value, str | int | float | bool):
         return value

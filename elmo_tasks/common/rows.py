@@ -42,7 +42,7 @@ class LeftOut:
         return bool(self._lines)
 
     def __str__(self) -> str:
-        return ", ".join(_said(reason, lines) for reason, lines in self._lines.items())
+        return ", ".join(_rows_text(reason, lines) for reason, lines in self._lines.items())
 
     def log(self, file: object) -> None:
         """Logs in one line which rows of a file were left out, if any were."""
@@ -124,7 +124,7 @@ def plain_text(value: Any) -> str:
     return whole[1] if whole else _TRUTH.get(text, text)
 
 
-def _said(reason: str, lines: list[int]) -> str:
+def _rows_text(reason: str, lines: list[int]) -> str:
     numbers = ", ".join(map(str, lines[:_MOST_NAMED]))
     more = len(lines) - _MOST_NAMED
     also = f" and {more:,} more" if more > 0 else ""

@@ -52,19 +52,19 @@ def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
             continue
         fields = text.split("\t")
         # Tabs of a first row may be in quotes.
-        width = width or len('"' in text and _parsed([text]) or fields)
+        width = width or len('"' in text and _parse([text]) or fields)
         joined_fields = None
         if '"' in text and width > 1:
             is_open = fields[-1].startswith('"') and fields[-1].count('"') % 2 == 1
             if len(fields) != width or is_open:
-                joined_fields = _joined(text, ahead, stream, width)
+                joined_fields = _join_lines(text, ahead, stream, width)
             if joined_fields is None and any(map(_OPEN.match, fields)):
                 ahead.extend(islice(stream, max(0, _NUM_IN_DOUBT - len(ahead))))
                 texts = [text, *(below for _, below in ahead[:_NUM_IN_DOUBT])]
-                rows = (_parsed(texts[:end]) for end in range(2, len(texts) + 1))
+                rows = (_parse(texts[:end]) for end in range(2, len(texts) + 1))
                 if any(row and len(row) == width for row in rows):
                     in_doubt.append(number)
-        fields = joined_fields or [_unquoted(field) for field in fields]
+        fields = joined_fields or [_unquote(field) for field in fields]
         if (
             "\r" in text
             and joined_fields is None
@@ -82,7 +82,9 @@ def rows_of_tabs(lines: Iterable[Line], name: str) -> Iterator[Row]:
         )
 
 
-def _joined(text: str, ahead: list[Line], stream: Iterator[Line], width: int) -> list[str] | None:
+def _join_lines(
+    text: str, ahead: list[Line], stream: Iterator[Line], width: int
+) -> list[str] | None:
     """
     Returns the fields of a row that begins with the line `text` and goes on in the lines below, or
     None if there is no such row. Takes the further lines from `ahead`, which is filled from
@@ -91,7 +93,7 @@ def _joined(text: str, ahead: list[Line], stream: Iterator[Line], width: int) ->
     texts = [text]
     is_row = text.count("\t") == width - 1
     for index in range(_MOST_LINES):
-        if '"' in texts[-1] and (fields := _parsed(texts)) and len(fields) == width:
+        if '"' in texts[-1] and (fields := _parse(texts)) and len(fields) == width:
             del ahead[:index]
             return fields
         # A line of as many fields is a row of its own, unless it is the end of a row in quotes.
@@ -105,7 +107,7 @@ def _joined(text: str, ahead: list[Line], stream: Iterator[Line], width: int) ->
     return None
 
 
-def _parsed(texts: Sequence[str]) -> list[str] | None:
+def _parse(texts: Sequence[str]) -> list[str] | None:
     """Returns the fields of a row of several lines, or None if the lines are not one row."""
     try:
         rows = list(csv.reader([f"{text}\n" for text in texts], delimiter="\t", strict=True))
@@ -114,5 +116,5 @@ def _parsed(texts: Sequence[str]) -> list[str] | None:
     return rows[0] if len(rows) == 1 else None
 
 
-def _unquoted(field: str) -> str:
+def _unquote(field: str) -> str:
     return field[1:-1].replace('""', '"') if _QUOTED.fullmatch(field) else field

@@ -44,7 +44,7 @@ def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
     # A field may have any length; Python's own limit is 128 KiB.
     csv.field_size_limit(2**31 - 1)
     lines = _without_nul(lines, name)
-    sample, delimiter = _beginning(lines, name, kind)
+    sample, delimiter = _first_lines(lines, name, kind)
     lines = chain(sample, lines)
     if delimiter == "\t" and not begins_in_quotes(text for _, text in sample):
         return rows_of_tabs(lines, name)
@@ -53,10 +53,10 @@ def table_rows(lines: Iterable[Line], name: str, kind: str) -> Iterator[Row]:
 
 def delimiter_of(lines: Iterable[Line], name: str, kind: str) -> str:
     """Returns the delimiter by which `table_rows` reads a table."""
-    return _beginning(iter(lines), name, kind)[1]
+    return _first_lines(iter(lines), name, kind)[1]
 
 
-def _beginning(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line], str]:
+def _first_lines(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line], str]:
     """Returns the first lines of a table, without a line such as `sep=;`, and the delimiter."""
     first = list(islice(lines, 1))
     if first and "\r" in first[0][1]:
@@ -129,7 +129,7 @@ def named_rows(
             expected = "in the header" if header else "in the first row"
             raise ValueError(
                 f"{name}:{number}: expected {len(names)} fields, as {expected}, but got "
-                f"{len(fields)}{_spanned(fields)}"
+                f"{len(fields)}{_open_quote_hint(fields)}"
             )
         yield number, dict(zip(names, fields))
     if names is None:
@@ -137,7 +137,7 @@ def named_rows(
         raise ConfigurationError(f"{name} is empty: its first line must {duty}")
 
 
-def _spanned(fields: Sequence[Any]) -> str:
+def _open_quote_hint(fields: Sequence[Any]) -> str:
     """Returns the end of a message about a row whose fields go on over several lines."""
     num_lines = 1 + sum(str(field).count("\n") for field in fields)
     return f", in a row that runs over {num_lines} lines: is a quote not closed?" * (num_lines > 1)

@@ -44,7 +44,7 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
 
 
 @contextmanager
-def opened(path: str | os.PathLike) -> Iterator[BinaryIO]:
+def open_bytes(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Opens a file, an address, or for `-` the standard input, as a stream of bytes."""
     if path == "-":
         yield sys.stdin.buffer
@@ -66,7 +66,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 
 def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yields each line with its number, from 1. Reads and raises as `read_lines` does."""
-    with opened(path) as raw:
+    with open_bytes(path) as raw:
         yield from lines_of(raw, path)
 
 
@@ -123,7 +123,7 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
         )
 
 
-def boundaries_said(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
+def warn_of_boundaries(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
     """
     Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
     boundaries that a biLM adds itself. Logs this once for each path: `warned_paths` has the paths
@@ -154,7 +154,7 @@ def boundaries_said(lines: Iterable[str], path: str, warned_paths: set[str]) -> 
 
 
 @contextmanager
-def spooled() -> Iterator[str]:
+def copy_of_stdin() -> Iterator[str]:
     """
     Yields the path of a temporary copy of the standard input. The copy may be read several times.
     """

@@ -38,7 +38,7 @@ def one_thread() -> None:
     Makes this process compute on one thread. A process that will be forked must call this before it
     loads a biLM. Otherwise the forked process waits for ever, for threads that only its parent has.
     """
-    _set(1, divides=False)
+    _set_threads(1, divides=False)
 
 
 def few_threads() -> None:
@@ -47,7 +47,7 @@ def few_threads() -> None:
     at the same time. PyTorch's default is all cores, but then another busy program makes PyTorch
     much slower.
     """
-    _set(max(1, num_cores() // 4), divides=num_cores() > 1)
+    _set_threads(max(1, num_cores() // 4), divides=num_cores() > 1)
 
 
 def divides() -> bool:
@@ -55,7 +55,7 @@ def divides() -> bool:
     return torch.get_num_threads() > 1 if _divides is None else _divides
 
 
-def _set(num_threads: int, divides: bool) -> None:
+def _set_threads(num_threads: int, divides: bool) -> None:
     global _divides
     _divides = divides
     torch.set_num_threads(num_threads)

@@ -86,7 +86,7 @@ def check_vectors(path: str) -> None:
     Raises `FileNotFoundError` if a local file of vectors is missing. The message says how to fetch
     it.
     """
-    outer = _outer(path)[0]
+    outer = _split_member(path)[0]
     if "://" in outer or os.path.exists(os.path.expanduser(outer)):
         return
     glove = _GLOVE.get(os.path.basename(outer))
@@ -112,7 +112,7 @@ def _vector(fields: list[str]) -> numpy.ndarray:
 def _split_lines(path: str, dim: int | None) -> Iterator[tuple[int, str, list[str]]]:
     """Yields the number of each line that is not blank, its word, and its numbers as text."""
     is_first, width = True, 0
-    with _opened(path) as raw:
+    with _open(path) as raw:
         for number, line in lines_of(raw, path):
             # A word may be a space character of Unicode, which `split()` would remove.
             fields = line.replace("\t", " ").rstrip(" ").split(" ")
@@ -176,10 +176,10 @@ def _is_number(field: str) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
+def _open(path: str) -> Iterator[BinaryIO]:
     """Opens a file of vectors, or the one file of a zip or tar file, as a stream of bytes."""
     check_vectors(path)
-    outer, member = _outer(path)
+    outer, member = _split_member(path)
     local = local_path(outer)
     with contextlib.ExitStack() as stack:
         file: Any
@@ -200,7 +200,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _outer(path: str) -> tuple[str, str | None]:
+def _split_member(path: str) -> tuple[str, str | None]:
     """Returns the file that a path names, and the member in it."""
     match = _MEMBER.fullmatch(path)
     return (match[1], match[2]) if match else (path, None)

@@ -36,7 +36,7 @@ def in_processes(
         running: deque[Future[Result]] = deque()
         try:
             for part in parts:
-                running.append(pool.submit(_do, part))
+                running.append(pool.submit(_run, part))
                 if len(running) > 2 * num_processes:
                     yield running.popleft().result()
             while running:
@@ -66,5 +66,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _do(part: Any) -> Any:
+def _run(part: Any) -> Any:
     return _work[0](part)

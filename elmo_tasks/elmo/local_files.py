@@ -19,7 +19,7 @@ from elmo_tasks.common.file_names import (
     WEIGHTS_FILE,
     WEIGHTS_FILES,
 )
-from elmo_tasks.common.files import written
+from elmo_tasks.common.files import file_stamp
 from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.unpacking import unpacked
 
@@ -65,13 +65,13 @@ def local_folder(name: str) -> Path:
     if is_hub_name(name):
         return Path(hub_folder(name))
     path = os.path.abspath(local_file(name, name, "weights"))
-    return _unzipped(path, written(path))
+    return _unzip(path, file_stamp(path))
 
 
 @functools.cache
-def _unzipped(path: str, written: tuple[int, ...]) -> Path:
+def _unzip(path: str, stamp: tuple[int, ...]) -> Path:
     """
-    Unpacks a zip file, and unpacks it again if the numbers `written` have changed. Returns the
+    Unpacks a zip file, and unpacks it again if `stamp` has changed. Returns the
     folder of its files; the folder is removed when the process exits.
     """
     folder = Path(_folders.enter_context(unpacked(path)))

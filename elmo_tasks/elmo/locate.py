@@ -18,7 +18,7 @@ from elmo_tasks.common.file_names import (
     WEIGHTS_FILES,
     WEIGHTS_SUFFIXES,
 )
-from elmo_tasks.common.files import written
+from elmo_tasks.common.files import file_stamp
 from elmo_tasks.common.package_data import BILMS, check_is_installed, pretrained_files
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.elmo.local_files import (
@@ -177,7 +177,7 @@ def locate_weights(
     return fetched_weights(address, name, options)
 
 
-def last_written(name: Source) -> tuple:
+def file_stamps(name: Source) -> tuple:
     """
     Returns the paths of the files of a biLM or model, and numbers that change when a file is
     written again. The result is part of the key of a cache. For an address or a repository there
@@ -191,7 +191,7 @@ def last_written(name: Source) -> tuple:
         inside = [*folder.glob("*"), *folder.glob("vocabulary/*")]
         suffixes = (*DATA_SUFFIXES, ".json", ".txt")
         paths += [file for file in inside if file.suffix in suffixes] or [path]
-    return tuple((str(path), written(path)) for path in sorted(paths))
+    return tuple((str(path), file_stamp(path)) for path in sorted(paths))
 
 
 def is_name(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import ROWS, kind_of, records_in
 from elmo_tasks.common.text import listed
-from elmo_tasks.common.text_files import at_line, boundaries_said, corpus_files, opened
+from elmo_tasks.common.text_files import at_line, corpus_files, open_bytes, warn_of_boundaries
 from elmo_tasks.elmo.sentences import tokens_of
 
 Split = Callable[[str], Iterable[str]]
@@ -97,9 +97,9 @@ class Corpus:
         total, before = max(1, sum(sizes)), 0
         is_empty = True
         for file, size in zip(self.files, sizes):
-            with opened(file) as raw:
+            with open_bytes(file) as raw:
                 is_row = kind_of(file) != "text"
-                for line in boundaries_said(self._lines(file, raw), file, self._warned_paths):
+                for line in warn_of_boundaries(self._lines(file, raw), file, self._warned_paths):
                     self.share_read = (before + min(size, raw.tell())) / total
                     for sentence in [line] if self._split is None else self._split(line):
                         is_empty = False
@@ -140,7 +140,7 @@ class Corpus:
 
 
 def _size(file: str) -> int:
-    with opened(file) as raw:
+    with open_bytes(file) as raw:
         return raw.seek(0, os.SEEK_END)
 
 

@@ -9,9 +9,9 @@ from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import TextField
 
 from elmo_tasks.common.errors import check_positive
-from elmo_tasks.common.files import written
+from elmo_tasks.common.files import file_stamp
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.text_files import boundaries_said, corpus_files, read_lines, split_lines
+from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines, warn_of_boundaries
 from elmo_tasks.readers.indexers import CharIdsIndexer, WordIdIndexer
 from elmo_tasks.readers.text_reader import PassageField, TextReader, passed_through, sentences_of
 
@@ -87,20 +87,20 @@ class SentencesReader(TextReader):
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:
             texts = self._task_texts(self.reader, file_path)
-            yield from boundaries_said(texts, file_path, self._warned_paths)
+            yield from warn_of_boundaries(texts, file_path, self._warned_paths)
             return
         paths = corpus_files(file_path)
         order = list(files_order) if self.max_instances is None else []
         for index in order or range(len(paths)):
             path = paths[index]
-            yield from boundaries_said(read_lines(path), path, self._warned_paths)
+            yield from warn_of_boundaries(read_lines(path), path, self._warned_paths)
 
     def files(self, file_path: str) -> list[str]:
         """Returns the files of a path, an address, a folder or a glob pattern."""
         return corpus_files(file_path) if self.reader is None else _files(file_path)
 
     def _task_texts(self, reader: DatasetReader, file_path: str) -> list[str]:
-        files = _written(file_path)
+        files = _file_stamps(file_path)
         if self._texts.get(file_path, (None,))[0] != files:
             sentences = {
                 " ".join(token.ensure_text() for token in tokens): None
@@ -125,11 +125,11 @@ def _texts(instance: Instance) -> list[TextField]:
     return [text for text in texts if isinstance(text, PassageField)] or texts
 
 
-def _written(file_path: str) -> list[tuple[int, ...]]:
+def _file_stamps(file_path: str) -> list[tuple[int, ...]]:
     """
     Returns numbers that change when the files of a path, a folder or a glob pattern are written.
     """
-    return [written(file) for file in _files(file_path)]
+    return [file_stamp(file) for file in _files(file_path)]
 
 
 def _files(file_path: str) -> list[str]:

@@ -8,7 +8,7 @@ import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.elmo.locate import DEFAULT_BILM, last_written
+from elmo_tasks.elmo.locate import DEFAULT_BILM, file_stamps
 from elmo_tasks.elmo.sentences import checked_list, tokens_of
 from elmo_tasks.sklearn.words import plain_words_of
 
@@ -105,15 +105,15 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._encoder().get_output_dim()
 
     def _encoder(self) -> ElmoEncoder:
-        return _open(last_written(self.bilm), self.bilm, self.place, self.device, self.layers)
+        return _open(file_stamps(self.bilm), self.bilm, self.place, self.device, self.layers)
 
 
 # The clones of an estimator, such as those of a grid search, share a biLM.
 @lru_cache(maxsize=2)
 def _open(
-    written: tuple, bilm: str, place: str | None, device: str, layers: str | int
+    stamps: tuple, bilm: str, place: str | None, device: str, layers: str | int
 ) -> ElmoEncoder:
     """
-    Opens a biLM. The result is cached as long as the numbers `written` of its files are the same.
+    Opens a biLM. The result is cached as long as `stamps`, those of its files, are the same.
     """
     return ElmoEncoder.from_pretrained(bilm, place, device=device, layers=layers)

@@ -18,7 +18,7 @@ from spacy.util import minibatch
 from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_folder, local_path
-from elmo_tasks.common.files import write_whole, written
+from elmo_tasks.common.files import file_stamp, write_whole
 from elmo_tasks.kernels.threads import operator_threads
 
 _ARCHIVE = "model.tar.gz"
@@ -116,8 +116,8 @@ class ModelPipe(BatchedPipe):
         self._model = model
         self._archive: bytes | None = None
         self._predictor: Any = None
-        # The numbers that `written` returned for the model's file when it was chosen or read.
-        self._written: tuple[int, ...] = ()
+        # The numbers that `file_stamp` returned for the model's file when it was chosen or read.
+        self._stamp: tuple[int, ...] = ()
         self._alive.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -173,16 +173,16 @@ class ModelPipe(BatchedPipe):
             with suppress(ConfigurationError):
                 archive_bytes = reader.to_bytes()
                 reader._archive = None if archive_bytes == content else archive_bytes
-                reader._written = () if archive_bytes == content else reader._written
+                reader._stamp = () if archive_bytes == content else reader._stamp
         write_whole(archive, content)
         for reader in readers:
-            reader._written = reader._written or written(archive)
+            reader._stamp = reader._stamp or file_stamp(archive)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Loads the archive in a folder."""
         self._model = str(Path(path) / _ARCHIVE)
         self._archive = self._predictor = None
-        self._written = written(self._model)
+        self._stamp = file_stamp(self._model)
         return self
 
     def _open(self) -> Any:
@@ -198,7 +198,7 @@ class ModelPipe(BatchedPipe):
                     model = os.path.join(folder, _ARCHIVE)
                     Path(model).write_bytes(self._archive)
                 else:
-                    self._written = written(self._file())
+                    self._stamp = file_stamp(self._file())
                 archive = open_archive(model)
             if archive.model.default_predictor != self.predictor:
                 raise ConfigurationError(
@@ -215,7 +215,7 @@ class ModelPipe(BatchedPipe):
         if path.is_dir():
             check_folder(path)
             path = path / _ARCHIVE if (path / _ARCHIVE).exists() else path
-        if self._written and path.is_file() and written(path) != self._written:
+        if self._stamp and path.is_file() and file_stamp(path) != self._stamp:
             raise ConfigurationError(
                 f"{path} was written again since the component {self.name} was loaded: load the "
                 "pipeline, or make the component, again"

@@ -134,7 +134,7 @@ def test_the_vocabulary_of_weights_at_an_address_is_fetched_too(
         name = address.removeprefix("https://host/bilm/")
         return str(shutil.copy(folder / name, tmp_path / f"copy-{name}"))
 
-    monkeypatch.setattr(fetch, "_fetched", copied)
+    monkeypatch.setattr(fetch, "_fetch", copied)
 
     encoder = ElmoEncoder.from_pretrained("https://host/bilm/weights.hdf5")
 

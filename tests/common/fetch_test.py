@@ -141,7 +141,7 @@ def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_a_copy_is_used_where_the_server_is_gone(tmp_path: Path, server: str) -> None:
     address = f"{server}/text.txt?{tmp_path.name}"
     copy = local_path(address)
-    fetch._fetched.cache_clear()
+    fetch._fetch.cache_clear()
 
     with patch.object(socket, "create_connection", side_effect=OSError(errno.ECONNREFUSED, "no")):
         assert local_path(address) == copy
@@ -279,5 +279,5 @@ def test_without_allennlp_a_copy_is_used_and_nothing_is_asked(
     monkeypatch.setattr(fetch, "_copy_of", lambda _: tmp_path / "copy")
     (tmp_path / "copy").write_text("kept")
 
-    assert Path(fetch._fetched.__wrapped__(address)).read_text() == "kept"
+    assert Path(fetch._fetch.__wrapped__(address)).read_text() == "kept"
     assert not asked
