@@ -58,7 +58,7 @@ class Elmo(torch.nn.Module):
         `ConfigurationError`: There is no such biLM, or an argument cannot be used.
         """
         located = locate_bilm(name)
-        with located.named():
+        with located.with_name_in_errors():
             bilm = make_bilm(*located.files, requires_grad=requires_grad)
         return cls(bilm, num_mixes, **mix)
 

@@ -72,9 +72,9 @@ class ElmoEncoder:
         as_numpy: bool = False,
     ) -> None:
         self.layers = SentenceLayers(bilm, batch_tokens)
-        own = copy.deepcopy(mix) if mix else ElmoMix(bilm.num_layers)
+        new_mix = copy.deepcopy(mix) if mix else ElmoMix(bilm.num_layers)
         # NumPy has no bfloat16, so vectors have at least float32.
-        self.mix = own.to("cpu", torch.promote_types(own.gamma.dtype, torch.float32)).eval()
+        self.mix = new_mix.to("cpu", torch.promote_types(new_mix.gamma.dtype, torch.float32)).eval()
         if self.mix.layer_norm is not None:
             self.mix.layer_norm = "sentence"
         self.tokenizer = tokenizer
@@ -151,7 +151,7 @@ class ElmoEncoder:
             for row, layers in enumerate(self.layers.of_tokens(tokens, progress)):
                 for name, output in self._outputs(layers).items():
                     outputs[name][row, : len(output)] = output
-        return self._converted(outputs)
+        return self._convert(outputs)
 
     def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Any]]:
         """
@@ -159,12 +159,12 @@ class ElmoEncoder:
         order, named as in the table above. They have no batch dimension and no padding. Raises
         `ValueError` if `sentences` is not a stream of sentences.
         """
-        return self._iterated(sentences_of(sentences, self.tokenizer))
+        return self._iterate(sentences_of(sentences, self.tokenizer))
 
-    def _iterated(self, tokens: Iterator[list[str]]) -> Iterator[dict[str, Any]]:
+    def _iterate(self, tokens: Iterator[list[str]]) -> Iterator[dict[str, Any]]:
         with _progress() as progress:
             for layers in self.layers.of_tokens(tokens, progress):
-                yield self._converted(self._outputs(layers))
+                yield self._convert(self._outputs(layers))
 
     def vectors(self, sentences: Iterable[Sentence]) -> Iterator[torch.Tensor]:
         """
@@ -200,7 +200,7 @@ class ElmoEncoder:
         outputs["default"] = torch.zeros(batch_size, self.get_output_dim())
         return outputs
 
-    def _converted(self, outputs: dict[str, torch.Tensor]) -> dict[str, Any]:
+    def _convert(self, outputs: dict[str, torch.Tensor]) -> dict[str, Any]:
         if not self.as_numpy:
             return dict(outputs)
         return {name: output.numpy() for name, output in outputs.items()}

@@ -44,7 +44,7 @@ def bilm_from_config(
     fields = _fields_of(bilm)
     if serialization_dir is not None and _lacks_options(bilm):
         fields = _with_kept_options(fields, Path(serialization_dir))
-    fields = _located(fields)
+    fields = _locate(fields)
     store = fields.pop("store", None)
     if store is not None and not isinstance(store, LayerStore):
         store = from_fields(LayerStore, store)
@@ -79,7 +79,7 @@ def with_options(config: Any) -> Any:
     for parent in parents_of_bilms(config):
         fields = _fields_of(parent["bilm"])
         if "options" not in fields:
-            fields = {**_located(fields), **fields}
+            fields = {**_locate(fields), **fields}
         parent["bilm"] = fields
     return config
 
@@ -193,7 +193,7 @@ def _fields_of(bilm: Any) -> dict[str, Any]:
     return dict(fields)
 
 
-def _located(fields: dict[str, Any]) -> dict[str, Any]:
+def _locate(fields: dict[str, Any]) -> dict[str, Any]:
     """Returns arguments of `make_bilm` with the options in full, and the path of the weights."""
     file = fields.get("pretrained_file")
     if not isinstance(file, str):

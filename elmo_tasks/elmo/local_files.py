@@ -71,8 +71,8 @@ def local_folder(name: str) -> Path:
 @functools.cache
 def _unzip(path: str, stamp: tuple[int, ...]) -> Path:
     """
-    Unpacks a zip file, and unpacks it again if `stamp` has changed. Returns the
-    folder of its files; the folder is removed when the process exits.
+    Unpacks a zip file, and unpacks it again if `stamp` has changed. Returns the folder
+    of its files; the folder is removed when the process exits.
     """
     folder = Path(_folders.enter_context(unpacked(path)))
     # The zip file may have the files in a folder, and beside it what macOS adds.

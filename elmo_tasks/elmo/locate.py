@@ -83,7 +83,7 @@ class Located(NamedTuple):
         return self.beside(MIX_FILE)
 
     @contextmanager
-    def named(self) -> Iterator[None]:
+    def with_name_in_errors(self) -> Iterator[None]:
         """
         Changes the errors of the block: they have the name that the user gave, not the folder of a
         local copy.

@@ -44,7 +44,7 @@ class ElmoMix(torch.nn.Module):
         super().__init__()
         self.num_layers = num_layers
         # `all`, `concat`, or the index of one layer.
-        self.layers = _checked(layers, num_layers)
+        self.layers = _layer_choice(layers, num_layers)
         if layer_norm not in (None, *LAYER_NORMS):
             raise ConfigurationError(
                 f"layer_norm of a mix must be {' or '.join(LAYER_NORMS)}, or left out, "
@@ -110,7 +110,7 @@ class ElmoMix(torch.nn.Module):
             return self(layers[None], mask)[0]
 
 
-def _checked(layers: Union[str, int], num_layers: int) -> Union[str, int]:
+def _layer_choice(layers: Union[str, int], num_layers: int) -> Union[str, int]:
     if layers in ("all", "concat"):
         return layers
     if layers == "last":

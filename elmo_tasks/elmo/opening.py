@@ -76,7 +76,7 @@ def open_elmo(
         import elmo_tasks.plugin
 
         return elmo_tasks.plugin.elmo_of_model(located.name, store, device, dtype)
-    with located.named():
+    with located.with_name_in_errors():
         bilm = make_bilm(*located.files, dtype=dtype or "float32", store=store)
         mixes = {"": read_mix(located.mix, bilm.num_layers)} if located.mix else {}
     assert isinstance(bilm, FrozenBiLm)

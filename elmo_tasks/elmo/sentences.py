@@ -42,7 +42,7 @@ def sentences_of(
         `tokens_of` refuses a sentence.
     """
     several = checked_list(sentences)
-    return (checked_tokens(words, name) for name, words in _each(several, tokenizer))
+    return (checked_tokens(words, name) for name, words in _names_and_tokens(several, tokenizer))
 
 
 def padded_sentences(
@@ -55,16 +55,17 @@ def padded_sentences(
     `lengths` are the numbers of tokens in the sentences; all further tokens are padding. Raises
     `ValueError` as `sentences_of` does, and if the lengths do not fit the sentences.
     """
-    padded = list(_each(checked_list(sentences), tokenizer))
+    names_and_tokens = list(_names_and_tokens(checked_list(sentences), tokenizer))
     if lengths is not None:
-        padded_words = [words for _, words in padded]
+        padded_words = [words for _, words in names_and_tokens]
         sentence_words = _cut_to_lengths(padded_words, list(map(int, lengths)))
         tokens = [
-            checked_tokens(words, name, False) for (name, _), words in zip(padded, sentence_words)
+            checked_tokens(words, name, False)
+            for (name, _), words in zip(names_and_tokens, sentence_words)
         ]
     else:
-        tokens = [checked_tokens(words, name) for name, words in padded]
-    return tokens, max((len(words) for _, words in padded), default=0)
+        tokens = [checked_tokens(words, name) for name, words in names_and_tokens]
+    return tokens, max((len(words) for _, words in names_and_tokens), default=0)
 
 
 def tokens_of(
@@ -84,7 +85,7 @@ def tokens_of(
     `ValueError`: The sentence is neither a string nor a list of tokens; or a token is not a string,
         is empty, or has white space or half of a surrogate pair; or the tokenizer returns a string.
     """
-    return checked_tokens(_cut(sentence, tokenizer, name), name)
+    return checked_tokens(_split(sentence, tokenizer, name), name)
 
 
 def checked_list(sentences: Any) -> Iterator[Any]:
@@ -96,7 +97,7 @@ def checked_list(sentences: Any) -> Iterator[Any]:
         raise ValueError(
             f"expected a list of sentences, each a string or a list of tokens, not {problem}"
         )
-    return _watched(sentences)
+    return _warn_of_words(sentences)
 
 
 def checked_tokens(words: Iterable[Any], name: str, padded: bool = True) -> list[str]:
@@ -118,16 +119,16 @@ def checked_tokens(words: Iterable[Any], name: str, padded: bool = True) -> list
     return tokens
 
 
-def _each(
+def _names_and_tokens(
     sentences: Iterable[Sentence], tokenizer: Tokenizer | None
 ) -> Iterator[tuple[str, list[Any]]]:
     """Yields the name of each sentence for messages, and its unchecked tokens."""
     for index, sentence in enumerate(sentences):
         name = f"sentence {index}"
-        yield name, _cut(sentence, tokenizer, name)
+        yield name, _split(sentence, tokenizer, name)
 
 
-def _watched(sentences: Iterable[Any]) -> Iterator[Any]:
+def _warn_of_words(sentences: Iterable[Any]) -> Iterator[Any]:
     num_words = 0
     for index, sentence in enumerate(sentences):
         is_word = isinstance(sentence, str) and len(sentence.split(None, 1)) == 1
@@ -141,12 +142,12 @@ def _watched(sentences: Iterable[Any]) -> Iterator[Any]:
         yield sentence
 
 
-def _cut(sentence: Any, tokenizer: Tokenizer | None, name: str) -> list[Any]:
+def _split(sentence: Any, tokenizer: Tokenizer | None, name: str) -> list[Any]:
     """Returns the tokens of a sentence, unchecked and with their padding."""
     if isinstance(sentence, str):
         if _HALF_A_PAIR.search(sentence):
             raise ValueError(f"{name} {_half_a_pair(sentence)}")
-        return sentence.split() if tokenizer is None else _cut_by(tokenizer, sentence)
+        return sentence.split() if tokenizer is None else _tokenize(tokenizer, sentence)
     if problem := _no_list(sentence):
         advice = "" if hasattr(sentence, "__iter__") else "; leave it out, or give ''"
         raise ValueError(f"{name} must be a string or a list of tokens, not {problem}{advice}")
@@ -154,7 +155,7 @@ def _cut(sentence: Any, tokenizer: Tokenizer | None, name: str) -> list[Any]:
     return sentence.tolist() if hasattr(sentence, "tolist") else list(sentence)
 
 
-def _cut_by(tokenizer: Tokenizer, text: str) -> list[Any]:
+def _tokenize(tokenizer: Tokenizer, text: str) -> list[Any]:
     # AllenNLP's tokenizers are not callable, but have this method.
     pieces = getattr(tokenizer, "tokenize", tokenizer)(text)
     # The characters of a string would be taken for tokens.
@@ -168,15 +169,15 @@ def _cut_by(tokenizer: Tokenizer, text: str) -> list[Any]:
     )
 
 
-def _cut_to_lengths(padded: list[list[Any]], lengths: list[int]) -> list[list[Any]]:
-    if len(lengths) != len(padded):
-        raise ValueError(f"got {len(lengths)} lengths for {len(padded)} sentences")
-    for index, (words, length) in enumerate(zip(padded, lengths)):
+def _cut_to_lengths(sentences: list[list[Any]], lengths: list[int]) -> list[list[Any]]:
+    if len(lengths) != len(sentences):
+        raise ValueError(f"got {len(lengths)} lengths for {len(sentences)} sentences")
+    for index, (words, length) in enumerate(zip(sentences, lengths)):
         if not 0 <= length <= len(words):
             raise ValueError(
                 f"the length of sentence {index} is {length}, but it has {len(words)} tokens"
             )
-    return [words[:length] for words, length in zip(padded, lengths)]
+    return [words[:length] for words, length in zip(sentences, lengths)]
 
 
 def _no_list(value: Any) -> str | None:

@@ -94,8 +94,8 @@ class LayerStore:
             if key not in entries and lengths[key]
         }
         if rows:
-            some = char_ids[list(rows.values())]
-            entries.update(self._compute(list(rows), some, compute))
+            missing = char_ids[list(rows.values())]
+            entries.update(self._compute(list(rows), missing, compute))
         shape = (len(keys), source.num_layers, char_ids.size(1), source.dim)
         layers = torch.zeros(shape, dtype=getattr(torch, self.dtype))
         for row, key in zip(layers.numpy(), keys):
@@ -103,30 +103,30 @@ class LayerStore:
                 decode(entries[key], self.dtype, row[:, : lengths[key]])
         return layers
 
-    def _locked(self) -> threading.RLock:
+    def _lock_of_process(self) -> threading.RLock:
         """Returns the lock of this process. A forked process gets a new lock."""
         if self._pid != os.getpid():
             self._pid, self._lock = os.getpid(), threading.RLock()
         return self._lock
 
     def _begin(self, source: LayerSource) -> bytes:
-        own = own_key(source, self.dtype)
-        with self._locked():
-            if own not in self._begins:
+        key = own_key(source, self.dtype)
+        with self._lock_of_process():
+            if key not in self._begins:
                 database = self._database
-                self._begins[own] = key_in(database, source, self.dtype) if database else own
-            return self._begins[own]
+                self._begins[key] = key_in(database, source, self.dtype) if database else key
+            return self._begins[key]
 
     def _find(self, sizes: Mapping[bytes, int]) -> dict[bytes, Array]:
-        with self._locked():
+        with self._lock_of_process():
             entries = {key: self._recent[key] for key in sizes if key in self._recent}
             for key in entries:
                 self._recent.move_to_end(key)
             further = {key: size for key, size in sizes.items() if key not in entries}
             if self._database is not None and further:
-                stored = self._database.get(further)
-                self._remember(stored)
-                entries.update(stored)
+                stored_entries = self._database.get(further)
+                self._remember(stored_entries)
+                entries.update(stored_entries)
         return entries
 
     def _compute(
@@ -143,7 +143,7 @@ class LayerStore:
             key: encode(row[:, :length], self.dtype)
             for key, row, length in zip(keys, layers, lengths)
         }
-        with self._locked():
+        with self._lock_of_process():
             self._remember(entries)
             if self._database is not None:
                 self._database.put({key: entry.tobytes() for key, entry in entries.items()})
