@@ -54,15 +54,17 @@ class Parts:
         self._about = about
         self._force = force
         names = self._names()
-        begun = self._begun() if ABOUT in names else None
-        if begun is None and any(not name.startswith(".") for name in names):
+        old_about = self._read_about() if ABOUT in names else None
+        if old_about is None and any(not name.startswith(".") for name in names):
             raise ConfigurationError(
                 f"{folder} has files that elmo-tasks embed did not write; use another folder"
             )
-        differ = [name for name in about if begun is not None and begun.get(name) != about[name]]
+        differ = [
+            name for name in about if old_about is not None and old_about.get(name) != about[name]
+        ]
         if differ:
             self._refuse_or_remove(" and another ".join(differ), names)
-        if differ or begun is None:
+        if differ or old_about is None:
             self._write_json(ABOUT, about)
         # The files of each part. Two processes may have written the same part.
         self._names_of: dict[int, list[str]] = {}
@@ -145,19 +147,19 @@ class Parts:
         paths = system.ls(inside, detail=False) if system.exists(inside) else []
         return set(map(os.path.basename, paths))
 
-    def _begun(self) -> dict[str, Any]:
+    def _read_about(self) -> dict[str, Any]:
         """Returns the settings that the folder was begun with."""
         with part_file(self.folder, ABOUT) as path:
             try:
-                begun = parse_json(path.read_text(encoding="utf-8"))
+                about = parse_json(path.read_text(encoding="utf-8"))
             except ValueError:
-                begun = None
-        if not isinstance(begun, dict) or not begun.keys() >= {"embedding", "biLM"}:
+                about = None
+        if not isinstance(about, dict) or not about.keys() >= {"embedding", "biLM"}:
             raise ConfigurationError(
                 f"{self.folder} has files that elmo-tasks embed did not write, such as "
                 f"{ABOUT}; use another folder"
             )
-        return begun
+        return about
 
     def _refuse_or_remove(self, difference: str, names: Iterable[str]) -> None:
         if not self._force:

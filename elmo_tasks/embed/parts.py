@@ -126,7 +126,7 @@ def embed_parts(
     }
     with tqdm(unit=" tokens", desc="embedding") as progress:
 
-        def missing() -> Iterator[Part]:
+        def missing_parts() -> Iterator[Part]:
             """Enters all parts in the manifest, and yields those without a file."""
             for index, window in enumerate(windows(map(str.split, corpus), part_tokens)):
                 part = Part(index, manifest["num_sentences"], window, suffix)
@@ -143,6 +143,6 @@ def embed_parts(
                 else:
                     yield part
 
-        for num_tokens in engine(work, missing()):
+        for num_tokens in engine(work, missing_parts()):
             progress.update(num_tokens)
     return work.parts.finish(manifest)

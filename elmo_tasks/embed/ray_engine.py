@@ -49,7 +49,7 @@ def on_ray(
         # Nothing is missing. Starting Ray would take seconds.
         return
     layers = SharedLayers.of(work.sentence_layers)
-    with joined(address, num_processes, layers.num_bytes) as cluster:
+    with join_cluster(address, num_processes, layers.num_bytes) as cluster:
         number = cluster.num_processes(num_processes)
         remote = ray.put((layers, work.write_file, work.parts, work.embedding, work.mix))
         actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **cluster.share)(_Worker)
@@ -142,7 +142,7 @@ class Cluster(NamedTuple):
 
 
 @contextmanager
-def joined(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
+def join_cluster(address: str, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
     """
     Joins a cluster while the `with` block runs, and yields the cluster's resources. If this process
     has joined a cluster before, that cluster is used, and is not left at the end of the block.

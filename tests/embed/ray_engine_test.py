@@ -22,7 +22,7 @@ from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed import shards
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.ray_engine import Cluster, SharedLayers, joined, on_ray
+from elmo_tasks.embed.ray_engine import Cluster, SharedLayers, join_cluster, on_ray
 from elmo_tasks.embed.shards import embed_shards, read_vectors
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -33,7 +33,7 @@ ON_RAY = partial(on_ray, "local", None)
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[Cluster]:
-    with joined("local", 2, 0) as joined_cluster:
+    with join_cluster("local", 2, 0) as joined_cluster:
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield joined_cluster
     assert not ray.is_initialized()
