@@ -48,11 +48,13 @@ def kernels(device: str, dtype: torch.dtype) -> SimpleNamespace | None:
     if library is None:
         return None
     ending, names = _FUNCTIONS[dtype]
-    functions = {name: _checked(library[f"{name}_{ending}"], name, dtype) for name in names}
+    functions = {
+        name: _checked_function(library[f"{name}_{ending}"], name, dtype) for name in names
+    }
     return SimpleNamespace(**functions)
 
 
-def _checked(function: Any, name: str, dtype: torch.dtype) -> Callable[..., None]:
+def _checked_function(function: Any, name: str, dtype: torch.dtype) -> Callable[..., None]:
     letters = _ARGUMENTS[name]
     function.argtypes = [_NUMBERS.get(letter, ctypes.c_void_p) for letter in letters]
     function.restype = None
@@ -60,12 +62,12 @@ def _checked(function: Any, name: str, dtype: torch.dtype) -> Callable[..., None
     expected = [dtypes.get(letter) for letter in letters]
 
     def call(*arguments: Any) -> None:
-        function(*map(_passed, arguments, expected))
+        function(*map(_c_argument, arguments, expected))
 
     return call
 
 
-def _passed(argument: Any, dtype: torch.dtype | None) -> Any:
+def _c_argument(argument: Any, dtype: torch.dtype | None) -> Any:
     """Returns the memory address of a tensor. Returns a number or `None` as it is."""
     if dtype is None or argument is None:
         return argument

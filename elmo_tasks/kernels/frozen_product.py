@@ -47,7 +47,7 @@ class FrozenProduct:
         weight = weight.detach().to(self._dtype)
         self._bias = None if bias is None else bias.detach().to(self._dtype)
         self._by_onednn = weight.device.type == "cpu" and by_onednn(weight.numel(), self._dtype)
-        self._weight = _laid_out(weight) if self._by_onednn else weight
+        self._weight = _onednn_layout(weight) if self._by_onednn else weight
         is_small = weight.dtype == torch.float32 and weight.numel() <= _SMALL_WEIGHT
         self._plain_weight = weight if is_small or not self._by_onednn else None
 
@@ -57,7 +57,7 @@ class FrozenProduct:
         if not self._by_onednn or (rows == 1 and self._plain_weight is not None):
             # Under autocast, `linear` chooses the dtype of its result.
             return linear(x, self._plain_weight, self._bias).to(self._dtype)
-        return multiplied(extended(x, padded_rows(rows)), self._weight, self._bias)[:rows]
+        return onednn_product(extend_rows(x, padded_rows(rows)), self._weight, self._bias)[:rows]
 
 
 def by_onednn(size: int, dtype: torch.dtype) -> bool:
@@ -78,14 +78,14 @@ def has_onednn(dtype: torch.dtype) -> bool:
         torch.randn(shape, generator=generator, dtype=dtype) for shape in ((4, 32), (64, 32), (64,))
     )
     try:
-        product = multiplied(x, _laid_out(weight), bias)
+        product = onednn_product(x, _onednn_layout(weight), bias)
     except (AttributeError, NotImplementedError, RuntimeError, TypeError) as error:
         logger.info("oneDNN cannot lay weights out here (%s); products are slower.", error)
         return False
     return torch.allclose(product, linear(x, weight, bias), rtol=0.02, atol=0.1)
 
 
-def multiplied(
+def onednn_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Computes x W^T + b by oneDNN. The weight is a tensor, or in oneDNN's own memory layout."""
@@ -102,7 +102,7 @@ def padded_rows(rows: int) -> int:
     return -(-rows // step) * step
 
 
-def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
+def extend_rows(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Returns x with further rows, `rows` in all. The new rows may have any values."""
     if rows == len(x):
         return x
@@ -113,7 +113,7 @@ def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
     return pad(x, (0, 0, 0, rows - len(x)))
 
 
-def _laid_out(weight: torch.Tensor) -> torch.Tensor:
+def _onednn_layout(weight: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS)
 
 

@@ -5,7 +5,7 @@ from torch.autograd.function import once_differentiable
 
 from elmo_tasks.kernels.packing import Steps
 from elmo_tasks.kernels.steps import gru_gradient, gru_step
-from elmo_tasks.kernels.trained_product import step_product, summed, summed_product
+from elmo_tasks.kernels.trained_product import step_product, sum_rows, summed_product
 
 
 class GruSteps(torch.autograd.Function):
@@ -48,10 +48,10 @@ class GruSteps(torch.autograd.Function):
         d_u = steps.empty(h, 3 * dim)
         carried = h.new_zeros(steps.num_rows, dim)
         for now, window in zip(reversed(steps.slices), reversed(steps.windows)):
-            passed = carried[: now.stop - now.start]
+            d_hidden = carried[: now.stop - now.start]
             gru_gradient(
-                rz[now], n[now], u_n[now], before[now], d_h[now], passed, d_gates[now], d_u[now]
+                rz[now], n[now], u_n[now], before[now], d_h[now], d_hidden, d_gates[now], d_u[now]
             )
-            passed += step_product(d_u[window], weight.t())[: len(passed)]
+            d_hidden += step_product(d_u[window], weight.t())[: len(d_hidden)]
         d_u = d_u[: steps.num_tokens]
-        return d_gates, summed_product(d_u, before), summed(d_u), None
+        return d_gates, summed_product(d_u, before), sum_rows(d_u), None

@@ -6,7 +6,7 @@ from torch.autograd.function import once_differentiable
 
 from elmo_tasks.kernels.packing import Steps
 from elmo_tasks.kernels.steps import step, step_gradient
-from elmo_tasks.kernels.trained_product import step_product, summed, summed_product
+from elmo_tasks.kernels.trained_product import step_product, sum_rows, summed_product
 
 
 class LstmSteps(torch.autograd.Function):
@@ -23,9 +23,9 @@ class LstmSteps(torch.autograd.Function):
         ctx: Any, gates: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, steps: Steps
     ) -> torch.Tensor:
         dim = weight.size(1)
-        weight = _swapped(weight, 0)
+        weight = _swap_last_gates(weight, 0)
         # The gates with their bias. Each step overwrites its part with the values of the gates.
-        values = _swapped(gates + bias, 1)
+        values = _swap_last_gates(gates + bias, 1)
         c, h = values.new_empty(len(values), dim), steps.empty(values, dim)
         output, memory = values.new_zeros(2, steps.num_rows, dim)
         for now, window in zip(steps.slices, steps.windows):
@@ -66,10 +66,15 @@ class LstmSteps(torch.autograd.Function):
             carried = step_product(d_values[window], weight.t())
         d_values = d_values[: steps.num_tokens]
         d_weight = summed_product(d_values, steps.before(h))
-        return _swapped(d_values, 1), _swapped(d_weight, 0), _swapped(summed(d_values), 0), None
+        return (
+            _swap_last_gates(d_values, 1),
+            _swap_last_gates(d_weight, 0),
+            _swap_last_gates(sum_rows(d_values), 0),
+            None,
+        )
 
 
-def _swapped(gates: torch.Tensor, dim: int) -> torch.Tensor:
+def _swap_last_gates(gates: torch.Tensor, dim: int) -> torch.Tensor:
     """
     Swaps the last two of the four gates along a dimension: PyTorch has them in the order input,
     forget, candidate, output, and `step` in the order input, forget, output, candidate.

@@ -55,9 +55,10 @@ class Steps:
         self.slices = [slice(stop - size, stop) for size, stop in zip(sizes, stops)]
         # Each slice, extended over the tokens behind it to a multiple of `STEP_ROWS`.
         self.windows = [
-            slice(step.start, step.start + _rounded(size)) for size, step in zip(sizes, self.slices)
+            slice(step.start, step.start + _round_up(size))
+            for size, step in zip(sizes, self.slices)
         ]
-        self.num_rows = _rounded(max(sizes, default=0))
+        self.num_rows = _round_up(max(sizes, default=0))
         self.num_tokens = sum(sizes)
 
     def empty(self, like: torch.Tensor, *dims: int) -> torch.Tensor:
@@ -85,5 +86,5 @@ def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
     return index[packing.backward_index]
 
 
-def _rounded(size: int) -> int:
+def _round_up(size: int) -> int:
     return -(-size // STEP_ROWS) * STEP_ROWS

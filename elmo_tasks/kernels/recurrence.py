@@ -7,7 +7,7 @@ from torch.nn.functional import pad
 
 from elmo_tasks.kernels.frozen_product import FrozenProduct, padded_rows
 from elmo_tasks.kernels.steps import step, step_gradient
-from elmo_tasks.kernels.trained_product import product, product_dtype, summed, summed_product
+from elmo_tasks.kernels.trained_product import product, product_dtype, sum_rows, summed_product
 
 # The input products of several steps are computed at once, in blocks of this many gates. A block
 # fills 8 MB, which the allocator reuses for the next block; fresh memory would cost these products
@@ -118,7 +118,7 @@ class Recurrence(torch.autograd.Function):
             product(grad_gates, input_weight.t())[:num_tokens].to(wide),
             summed_product(grad_gates, inputs).to(wide),
             summed_product(grad_gates, fed).to(wide),
-            summed(grad_gates).to(wide),
+            sum_rows(grad_gates).to(wide),
             summed_product(grad_outputs, hidden).to(wide),
             *[None] * 5,
         )

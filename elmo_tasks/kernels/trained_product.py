@@ -11,7 +11,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear, pad
 
-from elmo_tasks.kernels.frozen_product import by_onednn, extended, multiplied, padded_rows
+from elmo_tasks.kernels.frozen_product import by_onednn, extend_rows, onednn_product, padded_rows
 
 _BLOCK = 512
 
@@ -40,7 +40,7 @@ def product(
         return linear(x, weight, bias)
     rows = padded_rows(len(x))
     if rows == len(x) or len(x) < _BLOCK or len(weight) >= x.size(1):
-        return _multiply(extended(x, rows), weight, bias)[: len(x)]
+        return _multiply(extend_rows(x, rows), weight, bias)[: len(x)]
     # The result is narrower than x, so copying the blocks' results costs less than padding x.
     return torch.cat([product(block, weight, bias) for block in x.split(_BLOCK)])
 
@@ -67,7 +67,7 @@ def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return total
 
 
-def summed(grad: torch.Tensor) -> torch.Tensor:
+def sum_rows(grad: torch.Tensor) -> torch.Tensor:
     """
     Computes the sum over the rows by a matrix product. In bfloat16, this takes a tenth of the time
     of `sum`.
@@ -111,7 +111,7 @@ class _TrainedProduct(torch.autograd.Function):
         return (
             product(grad, weight.t()).to(ctx.dtypes[0]) if needs_x else None,
             summed_product(grad, x).to(ctx.dtypes[1]) if needs_weight else None,
-            summed(grad).to(ctx.dtypes[2]) if needs_bias else None,
+            sum_rows(grad).to(ctx.dtypes[2]) if needs_bias else None,
         )
 
 
@@ -122,7 +122,7 @@ def _multiply(
     # columns, such as a part of the columns of another matrix.
     if not weight.is_contiguous() and not weight.t().is_contiguous():
         weight = weight.contiguous()
-    return multiplied(x, weight, bias)
+    return onednn_product(x, weight, bias)
 
 
 def _by_onednn(x: torch.Tensor, size: int) -> bool:

@@ -37,7 +37,7 @@ def no_operators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def missing(weight: torch.Tensor) -> torch.Tensor:
         raise AttributeError("no such operator")
 
-    monkeypatch.setattr(frozen_product, "_laid_out", missing)
+    monkeypatch.setattr(frozen_product, "_onednn_layout", missing)
     frozen_product.has_onednn.cache_clear()
     yield
     frozen_product.has_onednn.cache_clear()
@@ -90,14 +90,14 @@ def test_numbers_of_rows_are_rounded_up_to_few_by_little() -> None:
 
 
 def test_products_have_few_numbers_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    multiply, sizes = frozen_product.multiplied, set()
+    multiply, sizes = frozen_product.onednn_product, set()
 
     def counted(x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
         sizes.add(len(x))
         return multiply(x, *others)
 
     product, x = FrozenProduct(torch.randn(64, 32)), torch.randn(600, 32)
-    monkeypatch.setattr(frozen_product, "multiplied", counted)
+    monkeypatch.setattr(frozen_product, "onednn_product", counted)
     for rows in range(600):
         product(x[:rows])
 
