@@ -124,8 +124,8 @@ class WindowLoader(CorpusLoader):
     def _windows(self, sentences: Iterator[list[str]]) -> Iterator[list[Window]]:
         """Yields batches: a window for each row of this process."""
         index, count = rank()
-        own = range(index * self.rows, (index + 1) * self.rows)
-        streams: dict[int, Window] = {row: [] for row in own}
+        rows = range(index * self.rows, (index + 1) * self.rows)
+        streams: dict[int, Window] = {row: [] for row in rows}
         # The numbers of tokens that wait in the rows of all processes.
         waiting = [0] * (count * self.rows)
         while True:

@@ -50,10 +50,10 @@ class SampledSoftmax(torch.nn.Module):
         """
         targets = words - 1
         if self.training and self.num_samples is not None:
-            return self._sampled(h, targets, *self._draw_for_all(self.num_samples))
-        return self._full(h, targets)
+            return self._sampled_loss(h, targets, *self._draw_for_all(self.num_samples))
+        return self._full_loss(h, targets)
 
-    def _full(self, h: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def _full_loss(self, h: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         num_classes = max(1, _LOGITS_AT_A_TIME // max(1, len(h)))
         parts = zip(self.weight.split(num_classes), self.bias.squeeze(1).split(num_classes))
         target = torch.zeros(len(h), device=h.device)
@@ -65,7 +65,7 @@ class SampledSoftmax(torch.nn.Module):
             target[rows] = logits[rows, targets[rows] - first]
         return torch.stack(sums).logsumexp(dim=0) - target
 
-    def _sampled(
+    def _sampled_loss(
         self, h: torch.Tensor, targets: torch.Tensor, samples: torch.Tensor, num_draws: int
     ) -> torch.Tensor:
         samples = samples.to(h.device)
@@ -190,6 +190,6 @@ def _softmax(
     wide[rows, sample[rows]] = -torch.inf
     largest = torch.maximum(wide.amax(dim=1), target)
     logits.copy_(wide.sub_(largest.unsqueeze(1)).exp_())
-    other_sum, own = wide.sum(dim=1), torch.exp(target - largest)
-    total = other_sum + own
+    other_sum, target_share = wide.sum(dim=1), torch.exp(target - largest)
+    total = other_sum + target_share
     return -other_sum / total, 1 / total, torch.log(total) + largest - target

@@ -100,7 +100,7 @@ def test_the_sampled_softmax_equals_allennlps_over_the_same_sample() -> None:
     assert set((words - 1).tolist()) & set(samples.tolist())
     theirs.choice_func = lambda *_: (samples.numpy(), num_draws)
 
-    losses = softmax._sampled(h, words - 1, samples, num_draws)
+    losses = softmax._sampled_loss(h, words - 1, samples, num_draws)
     expected = theirs(h, words - 1)
     ours = gradients(softmax, losses.sum())
     expected.backward()
@@ -146,7 +146,7 @@ def test_classes_are_drawn_as_often_as_is_expected(num_samples: int) -> None:
 def test_rows_that_are_not_used_get_no_gradient_and_the_norm_is_that_of_the_rest() -> None:
     softmax, (h, words) = make_softmax().train(), make_batch(60)
     samples, num_draws = softmax._draw(20)
-    softmax._sampled(h, words - 1, samples, num_draws).mean().backward()
+    softmax._sampled_loss(h, words - 1, samples, num_draws).mean().backward()
 
     used = sorted({*samples.tolist(), *(words - 1).tolist()})
     dense = []

@@ -128,7 +128,7 @@ class Scorer:
         log_probs = self._softmax.log_probs(h, classes[torch.cat(reading.targets)]).cpu()
         # Shapes: (batch, width)
         forward, backward = (
-            _divided(part, targets.cpu(), reading)
+            _by_position(part, targets.cpu(), reading)
             for part, targets in zip(log_probs.chunk(2), reading.targets)
         )
         scores: list[Score] = []
@@ -154,7 +154,7 @@ def _document(sentences: list[list[str]]) -> list[list[str]]:
     return sentences[empty[-1] + 1 :] if empty else sentences
 
 
-def _divided(log_probs: torch.Tensor, targets: torch.Tensor, reading: Reading) -> numpy.ndarray:
+def _by_position(log_probs: torch.Tensor, targets: torch.Tensor, reading: Reading) -> numpy.ndarray:
     """Returns the log probability of each token of a batch: shape (batch, width)."""
     flat = log_probs.new_zeros(len(reading.sentences) * reading.width)
     flat[targets] = log_probs

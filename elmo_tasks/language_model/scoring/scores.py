@@ -75,18 +75,18 @@ class Perplexity:
 
     @property
     def forward(self) -> float:
-        return self._of(self.forward_sum)
+        return self._perplexity(self.forward_sum)
 
     @property
     def backward(self) -> float:
-        return self._of(self.backward_sum)
+        return self._perplexity(self.backward_sum)
 
     @property
     def mean(self) -> float:
         """The arithmetic mean of the two directions, as in the paper."""
         return (self.forward + self.backward) / 2
 
-    def _of(self, log_prob: float) -> float:
+    def _perplexity(self, log_prob: float) -> float:
         return math.exp(-log_prob / max(1, self.num_tokens + self.num_sentences))
 
     def __str__(self) -> str:
