@@ -63,12 +63,12 @@ def distinct_spans(
     )
     numbers = [*windows[0].tolist(), *[0] * max_tokens]
     is_free = [number > 0 for number in numbers]
-    chosen: list[int] = []
+    indices: list[int] = []
     for index, (first, last) in enumerate(spans[0].tolist()):
         # If the passage has fewer spans, the last ones are in no window.
         if numbers[first] == numbers[last] and all(is_free[first : last + 1]):
             is_free[first : last + 1] = [False] * (last + 1 - first)
-            chosen.append(index)
-        if len(chosen) == num_best:
+            indices.append(index)
+        if len(indices) == num_best:
             break
-    return spans[:, chosen], probabilities[:, chosen]
+    return spans[:, indices], probabilities[:, indices]

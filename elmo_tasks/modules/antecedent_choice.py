@@ -57,12 +57,12 @@ def choose_antecedents(
         choices.append((best.indices - 1 + block.columns.start).where(best.indices > 0, -1))
         probabilities.append(best.values.detach().exp())
         if labels is not None:
-            losses.append(-_right(log_probabilities, block, labels).logsumexp(dim=1).sum())
+            losses.append(-_mask_wrong(log_probabilities, block, labels).logsumexp(dim=1).sum())
     loss = torch.stack(losses).sum() if losses else block.scores.new_zeros(())
     return AntecedentChoice(torch.cat(choices), torch.cat(probabilities), loss)
 
 
-def _right(
+def _mask_wrong(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
     """Returns the log probabilities, with the smallest number of the dtype at wrong choices."""

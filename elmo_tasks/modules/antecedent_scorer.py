@@ -113,14 +113,16 @@ class AntecedentScorer(torch.nn.Module):
             columns = slice(max(0, start - self.max_antecedents), rows.stop)
             # Shape: (rows, columns)
             distances = _range(rows, mentions).unsqueeze(1) - _range(columns, mentions)
-            same = mentions.speakers[rows].unsqueeze(1) == mentions.speakers[columns]
-            features = same * (len(_DISTANCES) + 1) + torch.bucketize(distances, limits, right=True)
+            has_one_speaker = mentions.speakers[rows].unsqueeze(1) == mentions.speakers[columns]
+            features = has_one_speaker * (len(_DISTANCES) + 1) + torch.bucketize(
+                distances, limits, right=True
+            )
             # Shape: (rows, columns, hidden width)
             with torch.autocast(g.device.type, enabled=False):
                 hidden = PairProducts.apply(g[rows], g[columns], of_both)
             hidden = hidden + by_mention[rows].unsqueeze(1) + by_antecedent[columns]
             hidden = hidden + torch.nn.functional.embedding(features, by_features)
-            scores = self.pair_scores(self._rest(hidden)).squeeze(-1)
+            scores = self.pair_scores(self._upper_layers(hidden)).squeeze(-1)
             scores = scores + mentions.scores[rows].unsqueeze(1) + mentions.scores[columns]
             possible = (distances > 0) & (distances <= self.max_antecedents)
             scores = scores.masked_fill(~possible, min_value_of_dtype(scores.dtype))
@@ -145,7 +147,7 @@ class AntecedentScorer(torch.nn.Module):
             )
         )
 
-    def _rest(self, hidden: torch.Tensor) -> torch.Tensor:
+    def _upper_layers(self, hidden: torch.Tensor) -> torch.Tensor:
         network = self.feedforward
         layers = zip(network._linear_layers, network._activations, network._dropout)
         for index, (linear, activation, dropout) in enumerate(layers):

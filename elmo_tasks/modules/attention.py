@@ -85,9 +85,9 @@ class SelfAttention(torch.nn.Module):
         """Maps x to the same shape (batch, length, dim). The mask has shape (batch, length)."""
         rows = x.size(1) if torch.is_grad_enabled() else max(1, _MAX_SCORES // mask.numel())
         starts = range(0, x.size(1), rows)
-        return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)
+        return torch.cat([self._attend(x, mask, start, rows) for start in starts], dim=1)
 
-    def _found(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
+    def _attend(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
         """Computes the attention of `rows` tokens, from token `start` on."""
         # Shape: (batch, rows, length)
         scores = self.score(x[:, start : start + rows], x)

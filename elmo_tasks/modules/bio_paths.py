@@ -47,9 +47,9 @@ class BioPaths:
         for step in range(1, self._logits.size(1)):
             best, tag = scores.max(dim=1, keepdim=True)
             # Shape: (batch, tags)
-            begun = scores.index_select(1, self._begin)
-            origin = torch.where(begun >= scores, self._begin, own)
-            longer = torch.where(self._inside, torch.maximum(begun, scores), best)
+            begin_scores = scores.index_select(1, self._begin)
+            origin = torch.where(begin_scores >= scores, self._begin, own)
+            longer = torch.where(self._inside, torch.maximum(begin_scores, scores), best)
             live = self._mask[:, step, None]
             origins.append(torch.where(live, torch.where(self._inside, origin, tag), own))
             scores = torch.where(live, longer + self._logits[:, step], scores)

@@ -41,7 +41,7 @@ class PackedEncoder(Seq2SeqEncoder):
         # Shape: (tokens, input_size), packed in the order of the forward direction
         x = inputs.flatten(0, 1).index_select(0, packing.forward_index)
         mirror = mirror_of(packing, batch * length)
-        both = []
+        outputs = []
         for suffix in ("", "_reverse"):
             input_weight, input_bias, weight, bias = (
                 getattr(self._module, f"{name}_l0{suffix}")
@@ -53,9 +53,9 @@ class PackedEncoder(Seq2SeqEncoder):
             # Half precision is too coarse for the states, because they add up over all steps.
             with torch.autocast(gates.device.type, enabled=False):
                 h = self.recurrence.apply(gates, weight, bias, Steps(packing.batch_sizes))
-            both.append(h.index_select(0, mirror) if suffix else h)
+            outputs.append(h.index_select(0, mirror) if suffix else h)
         # Shape: (tokens, 2 * hidden_size)
-        h = torch.cat(both, dim=-1)
+        h = torch.cat(outputs, dim=-1)
         flat = h.new_zeros(batch * length, h.size(1)).index_copy(0, packing.forward_index, h)
         return flat.unflatten(0, (batch, length))
 
