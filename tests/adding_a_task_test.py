@@ -90,7 +90,7 @@ class ToyModel(Classifier):
         (text,) = self.text_embedder(tokens)
         h = text.extend(self.encoder(text.x, text.mask))
         logits = self.scores(masked_mean(h, text.mask.unsqueeze(-1), dim=1))
-        return {**self.classified(logits, label), "tokens": [each["tokens"] for each in metadata]}
+        return {**self.class_output(logits, label), "tokens": [each["tokens"] for each in metadata]}
 
 
 class ToyPredictor(LabelPredictor):

@@ -21,7 +21,7 @@ class Classifier(Model):
         super().__init__(vocab, **kwargs)
         self.accuracy = CategoricalAccuracy()
 
-    def classified(self, logits: torch.Tensor, label: torch.Tensor | None) -> dict[str, Any]:
+    def class_output(self, logits: torch.Tensor, label: torch.Tensor | None) -> dict[str, Any]:
         """
         Returns `logits` and `class_probabilities`, both of shape (batch, classes), and the scalar
         `loss`, if labels of shape (batch,) are given.

@@ -82,7 +82,7 @@ class Bcn(Classifier):
 
         # Returns
 
-        The outputs of `Classifier.classified`; `tokens`, if metadata is given.
+        The outputs of `Classifier.class_output`; `tokens`, if metadata is given.
         """
         (text,) = self.text_embedder(tokens)
         # Shape: (batch, length, encoder width)
@@ -95,7 +95,7 @@ class Bcn(Classifier):
         y = self._extend("integrator", text, h)
         # Shape: (batch, classes)
         logits = self.classifier(self.dropout(self._pool(y, text.mask)))
-        output = self.classified(logits, label)
+        output = self.class_output(logits, label)
         if metadata is not None:
             output["tokens"] = [sentence["tokens"] for sentence in metadata]
         return output

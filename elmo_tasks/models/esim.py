@@ -84,7 +84,7 @@ class Esim(Classifier):
 
         # Returns
 
-        The outputs of `Classifier.classified`; the fields of the metadata, if given.
+        The outputs of `Classifier.class_output`; the fields of the metadata, if given.
         """
         texts = self.text_embedder(premise, hypothesis)
         masks = [text.mask for text in texts]
@@ -101,7 +101,7 @@ class Esim(Classifier):
         v = torch.cat(self._compose([a, b], attended, masks), dim=-1)
         # Shape: (batch, classes)
         logits = self.classifier(self.dropout(v))
-        output = self.classified(logits, label)
+        output = self.class_output(logits, label)
         if metadata is not None:
             for name in ("premise_tokens", "hypothesis_tokens"):
                 output[name] = [pair[name] for pair in metadata]

@@ -110,8 +110,8 @@ class SrlTagger(Tagger):
         predicate_logits = self.predicate_scores(text.x.detach())
         output = {"mask": text.mask, "predicate_logits": predicate_logits}
         if predicate is None:
-            return {**output, "found": self._found(text, predicate_logits)}
-        output.update(self._tagged(text, predicate))
+            return {**output, "found": self._tag_predicted(text, predicate_logits)}
+        output.update(self._tag(text, predicate))
         if metadata is not None:
             for name in ("tokens", "predicate"):
                 output[name] = [about[name] for about in metadata]
@@ -127,7 +127,9 @@ class SrlTagger(Tagger):
                 self.predicates(_predicates(predicted & live), _predicates(is_predicate == 1))
         return output
 
-    def _found(self, text: EmbeddedText, predicate_logits: torch.Tensor) -> list[dict[str, Any]]:
+    def _tag_predicted(
+        self, text: EmbeddedText, predicate_logits: torch.Tensor
+    ) -> list[dict[str, Any]]:
         """Tags the roles of the predicates that the model finds, some predicates at a time."""
         predicted = (predicate_logits.argmax(dim=-1) == 1) & text.mask
         size = max(1, _MAX_TOKENS // text.mask.size(1))
@@ -137,12 +139,12 @@ class SrlTagger(Tagger):
             {
                 "sentence": part[:, 0].tolist(),
                 "predicate": part[:, 1].tolist(),
-                **self._tagged(EmbeddedText(*(tensor[part[:, 0]] for tensor in text)), part[:, 1:]),
+                **self._tag(EmbeddedText(*(tensor[part[:, 0]] for tensor in text)), part[:, 1:]),
             }
             for part in parts
         ]
 
-    def _tagged(self, text: EmbeddedText, predicate: torch.Tensor) -> dict[str, torch.Tensor]:
+    def _tag(self, text: EmbeddedText, predicate: torch.Tensor) -> dict[str, torch.Tensor]:
         """Returns `mask`, `logits` and `best_tags`, for a predicate of each sentence."""
         marks = torch.zeros_like(text.mask, dtype=torch.long).scatter(1, predicate, 1)
         # Shape: (batch, length, x_dim + predicate_dim)

@@ -92,7 +92,7 @@ class TextClassifier(Classifier):
 
         # Returns
 
-        The outputs of `Classifier.classified`; `tokens`, the words of the first text.
+        The outputs of `Classifier.class_output`; `tokens`, the words of the first text.
         """
         texts = [tokens] if second is None else [tokens, second]
         vectors = [
@@ -105,13 +105,13 @@ class TextClassifier(Classifier):
             features = torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
         # Shape: (batch, labels)
         logits = self.label_scores(self.feedforward(self.dropout(features)))
-        output = self.classified(logits, label)
+        output = self.class_output(logits, label)
         output["tokens"] = [list(chain(*about["sentences"][0])) for about in metadata]
         return output
 
-    def classified(self, logits: torch.Tensor, label: torch.Tensor | None) -> dict[str, Any]:
+    def class_output(self, logits: torch.Tensor, label: torch.Tensor | None) -> dict[str, Any]:
         if not self.several:
-            return super().classified(logits, label)
+            return super().class_output(logits, label)
         output = {"logits": logits, "class_probabilities": torch.sigmoid(logits)}
         if label is not None:
             output["loss"] = binary_cross_entropy_with_logits(logits, label.to(logits))
@@ -153,13 +153,13 @@ class TextClassifier(Classifier):
         # Shape: (words of all texts, word_dim)
         words = torch.cat([*map(self._words, sentence_batches(tokens, runs, _MAX_TOKENS))])
         # Texts are pooled one by one, since a long text would pad all others to its length.
-        return torch.stack(list(self._pooled(words.split([sum(run.lengths) for run in runs]))))
+        return torch.stack(list(self._pool(words.split([sum(run.lengths) for run in runs]))))
 
     def _words(self, sentences: TextFieldTensors) -> torch.Tensor:
         (text,) = self.text_embedder(sentences)
         return text.extend(self.encoder(self.dropout(text.x), text.mask))[text.mask]
 
-    def _pooled(self, texts: tuple[torch.Tensor, ...]) -> Iterator[torch.Tensor]:
+    def _pool(self, texts: tuple[torch.Tensor, ...]) -> Iterator[torch.Tensor]:
         for y in texts:
             attention = torch.softmax(self.pool_score(y), dim=0)
             yield torch.cat([y.amax(dim=0), y.mean(dim=0), (attention * y).sum(dim=0)])

@@ -44,7 +44,7 @@ def test_a_text_of_20000_tokens_is_read_in_small_tensors_beside_a_short_one(buil
 def test_the_pooling_is_the_maximum_the_mean_and_an_attention(built: Built) -> None:
     y = torch.randn(4, built.model.pool_score.in_features)
 
-    (pooled,) = built.model._pooled((y,))
+    (pooled,) = built.model._pool((y,))
 
     weights = [torch.exp(score).item() for score in built.model.pool_score(y)]
     attended = sum(weight * row for weight, row in zip(weights, y)) / sum(weights)

@@ -150,10 +150,12 @@ def test_a_best_epoch_that_always_predicts_one_class_is_said_also_after_a_recove
 def test_a_training_that_learns_nothing_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    classified: Any = Bcn.classified
+    class_output: Any = Bcn.class_output
     favoured = torch.tensor([99.0, 0.0, 0.0, 0.0, 0.0])
     monkeypatch.setattr(
-        Bcn, "classified", lambda model, logits, label: classified(model, logits + favoured, label)
+        Bcn,
+        "class_output",
+        lambda model, logits, label: class_output(model, logits + favoured, label),
     )
 
     model = train(tiny("sst", "input", "{ trainer+: { num_epochs: 1 } }"), tmp_path / "run")

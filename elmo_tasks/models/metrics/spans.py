@@ -122,8 +122,8 @@ class SpanF1(SpanBasedF1Measure):
         if not is_distributed():
             return super().get_metric(reset)
         counts = [
-            summed_counts(Counter(own))
-            for own in (self._true_positives, self._false_positives, self._false_negatives)
+            summed_counts(Counter(counter))
+            for counter in (self._true_positives, self._false_positives, self._false_negatives)
         ]
         if reset:
             self.reset()
