@@ -12,7 +12,7 @@ from elmo_tasks.common.records import Record, read_rows
 from elmo_tasks.common.rows import LeftOut, complete_rows, plain_text
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.fields import KnownLabelField, KnownLabelsField
-from elmo_tasks.readers.text_reader import DocumentField, TextReader, located, text_of
+from elmo_tasks.readers.text_reader import DocumentField, TextReader, add_origin, text_of
 from elmo_tasks.readers.tokenizers import TextSentences
 
 # The fields of an instance for its first and its second text.
@@ -77,7 +77,7 @@ class ClassifyReader(TextReader):
                 sentences = [self.sentences.of_text(text) for text in texts]
             origin = f"{file_path}:{record.line}: "
             instance = self.text_to_instance(sentences, label, origin)
-            yield located(instance, record.line, record.values)
+            yield add_origin(instance, record.line, record.values)
         if num_rows == 0 and self.get_worker_info() is None:
             raise ValueError(f"{file_path} has no row with a text and a label")
 

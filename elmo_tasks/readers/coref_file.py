@@ -76,7 +76,7 @@ def read_coref(
     has_document = False
     for document in _documents(file_path):
         has_document = True
-        yield _parsed(file_path, document, columns)
+        yield _parse_document(file_path, document, columns)
     if not has_document:
         raise ValueError(f"{file_path}:1: there is no document: expected {_EXAMPLE!r}")
 
@@ -120,7 +120,7 @@ def _documents(file_path: str | os.PathLike) -> Iterator[_Lines]:
         logger.warning(message, file_path, len(without_end), _END, without_end[0])
 
 
-def _parsed(
+def _parse_document(
     file_path: str | os.PathLike, document: _Lines, columns: Sequence[str]
 ) -> CorefDocument:
     sentences: list[list[str]] = []
@@ -130,12 +130,12 @@ def _parsed(
     for line, values, _ in sentence_columns(lines, str(file_path), "columns", columns):
         check_indices(file_path, line, values.get("index", ()))
         # The open mentions of each cluster: the index of the first word, and its line.
-        begun: dict[str, list[tuple[int, int]]] = {}
+        open_mentions: dict[str, list[tuple[int, int]]] = {}
         for row, value in enumerate(values["coreference"]):
             if value != _NO_MENTION:
                 with at_line(file_path, line + row):
-                    _add_mentions(clusters, begun, value, len(speakers) + row, line + row)
-        for cluster, starts in begun.items():
+                    _add_mentions(clusters, open_mentions, value, len(speakers) + row, line + row)
+        for cluster, starts in open_mentions.items():
             for _, begin in starts:
                 with at_line(file_path, begin):
                     raise ValueError(
@@ -152,14 +152,14 @@ def _parsed(
 
 def _add_mentions(
     clusters: dict[str, list[Span]],
-    begun: dict[str, list[tuple[int, int]]],
+    open_mentions: dict[str, list[tuple[int, int]]],
     value: str,
     word: int,
     line: int,
 ) -> None:
     """
     Adds the mentions that end at a word to their clusters, and the mentions that begin there to
-    `begun`.
+    `open_mentions`.
     """
     for bracket in value.split("|"):
         match = _BRACKET.fullmatch(bracket)
@@ -171,14 +171,14 @@ def _add_mentions(
         opens, cluster, closes = match.groups()
         if opens:
             clusters.setdefault(cluster, [])
-            begun.setdefault(cluster, []).append((word, line))
+            open_mentions.setdefault(cluster, []).append((word, line))
         if not closes:
             continue
-        if not begun.get(cluster):
+        if not open_mentions.get(cluster):
             raise ValueError(
                 f"{value!r:.80} closes {cluster:.80}, which is not open in the sentence"
             )
-        span = begun[cluster].pop()[0], word + 1
+        span = open_mentions[cluster].pop()[0], word + 1
         if span in clusters[cluster]:
             raise ValueError(f"the cluster {cluster:.80} has the mention that ends here twice")
         clusters[cluster].append(span)

@@ -45,7 +45,7 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
         which fit IOB1 too: a B begins an entity, and so does an I unless the tag before it has the
         same type.
     """
-    begun: list[tuple[str, int]] = []
+    starts: list[tuple[str, int]] = []
     ends: list[int] = []
     before = ("O", "")
     for index, tag in enumerate(tags):
@@ -57,12 +57,12 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
         if before[0] != "O" and not goes_on:
             ends.append(index)
         if prefix != "O" and not goes_on:
-            begun.append((type_, index))
+            starts.append((type_, index))
         before = (prefix, type_)
     if scheme == "BIOUL" and before[0] in "BI":
         raise TagError(len(tags) - 1, f"{tags[-1]} cannot end a sentence in BIOUL")
-    ends += [len(tags)] * (len(begun) - len(ends))
-    return [Entity(type_, start, end) for (type_, start), end in zip(begun, ends)]
+    ends += [len(tags)] * (len(starts) - len(ends))
+    return [Entity(type_, start, end) for (type_, start), end in zip(starts, ends)]
 
 
 def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:

@@ -69,13 +69,13 @@ class WordCharactersIndexer(TokenCharactersIndexer):
     """
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
-        super().count_vocab_items(_cut(token), counter)
+        super().count_vocab_items(_cut_word(token), counter)
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:
-        return super().tokens_to_indices(list(map(_cut, tokens)), vocabulary)
+        return super().tokens_to_indices(list(map(_cut_word, tokens)), vocabulary)
 
 
-def _cut(token: Token) -> Token:
+def _cut_word(token: Token) -> Token:
     text = token.ensure_text()
     return token if len(text) <= MAX_CHARACTERS else Token(text[:MAX_CHARACTERS])
 

@@ -12,7 +12,7 @@ from elmo_tasks.common.records import Record, read_rows
 from elmo_tasks.common.rows import complete_rows
 from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import at_line
-from elmo_tasks.readers.text_reader import TextReader, located, text_of
+from elmo_tasks.readers.text_reader import TextReader, add_origin, text_of
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class SnliReader(TextReader):
                     self.tokenizer.tokenize(text_of(pair, name)) for name in TEXTS
                 )
                 instance = self.text_to_instance(premise, hypothesis, _label(pair))
-            yield located(instance, line, pair)
+            yield add_origin(instance, line, pair)
 
     def text_to_instance(
         self, premise: list[Token], hypothesis: list[Token], label: str | None = None

@@ -87,7 +87,7 @@ class SquadReader(TextReader):
         questions = read_squad(file_path)
         other_paragraphs = OtherParagraphs(questions, self.paragraphs - 1)
         for question in self.shard_iterable(questions):
-            instance = self._labelled(
+            instance = self._labelled_instance(
                 question, other_paragraphs, question.origin(file_path), counts
             )
             if instance is None:
@@ -108,24 +108,25 @@ class SquadReader(TextReader):
         answers: list[str] = None,
         span: tuple[int, int] = None,
         max_passage_tokens: int = None,
-        others: list[str] = None,
+        other_passages: list[str] = None,
     ) -> Instance:
         """
         Makes an instance of raw text. `answers` are raw texts for the metric, and `span` is the
-        first and last token of the answer. The passage is cut to `max_passage_tokens`. `others` are
-        further paragraphs to read: windows behind the passage, of at most `max_passage_tokens`.
-        Raises `ValueError` if the question or the passage has no word.
+        first and last token of the answer. The passage is cut to `max_passage_tokens`.
+        `other_passages` are further paragraphs to read: windows behind the passage, of at most
+        `max_passage_tokens`. Raises `ValueError` if the question or the passage has no word.
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:
             raise ValueError(f"there is no word in the question {question!r:.80}")
         parts = [
-            self._tokenized(text).cut(max_passage_tokens) for text in (passage, *(others or ()))
+            self._tokenize(text).cut(max_passage_tokens)
+            for text in (passage, *(other_passages or ()))
         ]
-        # A batch has fields of one kind, whether a question has others or not.
-        text = parts[0] if others is None else _Text.joined(parts)
+        # A batch has fields of one kind, whether a question has other passages or not.
+        text = parts[0] if other_passages is None else _Text.joined(parts)
         metadata: dict[str, Any] = {"id": id, "passage": text.passage, "windows": text.windows}
-        if others is None:
+        if other_passages is None:
             metadata["read"] = text.windows.near(question_tokens)
         else:
             metadata["read"] = metadata["sampled"] = [
@@ -139,7 +140,7 @@ class SquadReader(TextReader):
             fields["span_start"], fields["span_end"] = (IndexField(end, text.field) for end in span)
         return Instance(fields)
 
-    def _tokenized(self, text: str) -> "_Text":
+    def _tokenize(self, text: str) -> "_Text":
         if text not in self._recent_texts:
             tokens = self.tokenizer.tokenize(text)
             if not tokens:
@@ -149,7 +150,7 @@ class SquadReader(TextReader):
             self._recent_texts[text] = _Text.of(Passage.of(text, tokens), PassageField(tokens))
         return self._recent_texts[text]
 
-    def _labelled(
+    def _labelled_instance(
         self,
         question: Question,
         other_paragraphs: OtherParagraphs,
@@ -178,10 +179,10 @@ class SquadReader(TextReader):
             answers=[answer.text for answer in question.answers],
             span=Counter(within).most_common(1)[0][0],
             max_passage_tokens=limit,
-            others=self._drawn(question, other_paragraphs, counts),
+            other_passages=self._draw_paragraphs(question, other_paragraphs, counts),
         )
 
-    def _drawn(
+    def _draw_paragraphs(
         self, question: Question, other_paragraphs: OtherParagraphs, counts: Counter[str]
     ) -> list[str] | None:
         if self.paragraphs == 1:
@@ -202,7 +203,7 @@ class SquadReader(TextReader):
         if not question.answers:
             return "questions without an answer"
         try:
-            self._tokenized(question.passage)
+            self._tokenize(question.passage)
             has_words = bool(self.tokenizer.tokenize(question.question))
         except ValueError:
             has_words = False
@@ -212,7 +213,7 @@ class SquadReader(TextReader):
         self, question: Question, origin: str, counts: Counter[str]
     ) -> list[tuple[int, int]]:
         """Returns the first and the last token of each answer that is found in the passage."""
-        passage = self._tokenized(question.passage).passage
+        passage = self._tokenize(question.passage).passage
         spans = []
         for answer in question.answers:
             gold = answer.found_in(question.passage)

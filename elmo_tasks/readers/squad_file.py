@@ -105,7 +105,7 @@ def parse_squad(content: Any, path: str = "", article: str = "") -> Iterator[Que
             yield from parse_squad(element, f"{path}[{index}]", article)
         return
     if not isinstance(content, dict):
-        raise _unexpected(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
+        raise _type_error(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
     title = content.get("title")
     article = title if isinstance(title, str) and title else article
     for name in _LISTS:
@@ -122,15 +122,15 @@ def parse_squad(content: Any, path: str = "", article: str = "") -> Iterator[Que
         yield _question(content, passage, path, article)
     # An article or a paragraph may have no question.
     elif not path.rpartition(".")[2].startswith(_LISTS):
-        raise _unexpected(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
+        raise _type_error(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
 
 
 def _question(qa: Any, passage: str, path: str, article: str) -> Question:
     if not isinstance(qa, dict) or "question" not in qa:
-        raise _unexpected(path, "an object with 'question'", qa)
+        raise _type_error(path, "an object with 'question'", qa)
     is_impossible = qa.get("is_impossible")
     if str(is_impossible).lower() not in ("true", "false", "none"):
-        raise _unexpected(_inside(path, "is_impossible"), "true or false", is_impossible)
+        raise _type_error(_inside(path, "is_impossible"), "true or false", is_impossible)
     name = "answer" if "answers" not in qa else "answers"
     return Question(
         id=_text(qa, "id", path),
@@ -148,23 +148,23 @@ def _answers(value: Any, path: str) -> Iterator[GoldAnswer]:
         for index, element in enumerate(value):
             yield from _answers(element, f"{path}[{index}]")
     elif isinstance(value, str):
-        yield GoldAnswer(*_stripped(value, None))
+        yield GoldAnswer(*_strip(value, None))
     elif isinstance(value, dict):
         texts, starts = value.get("text"), value.get("answer_start")
         if isinstance(texts, list):
             starts = [None] * len(texts) if starts is None else starts
             if not isinstance(starts, list) or len(starts) != len(texts):
                 expected = f"a list of {len(texts)}, as many as text has"
-                raise _unexpected(_inside(path, "answer_start"), expected, starts)
+                raise _type_error(_inside(path, "answer_start"), expected, starts)
             for index, pair in enumerate(zip(texts, starts)):
                 yield from _answers(dict(zip(("text", "answer_start"), pair)), f"{path}[{index}]")
         else:
-            yield GoldAnswer(*_stripped(_text(value, "text", path), _start(starts, path)))
+            yield GoldAnswer(*_strip(_text(value, "text", path), _start(starts, path)))
     elif value is not None:
-        raise _unexpected(path, "an answer with 'text' and 'answer_start', or a list", value)
+        raise _type_error(path, "an answer with 'text' and 'answer_start', or a list", value)
 
 
-def _stripped(text: str, start: int | None) -> tuple[str, int | None]:
+def _strip(text: str, start: int | None) -> tuple[str, int | None]:
     """
     Returns a text without the white space around it, and the offset of its first character that
     stays.
@@ -179,7 +179,7 @@ def _start(value: Any, path: str) -> int | None:
             return None if value is None else int(value)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise _unexpected(_inside(path, "answer_start"), "a whole number", value)
+    raise _type_error(_inside(path, "answer_start"), "a whole number", value)
 
 
 def _text(parent: dict[str, Any], key: str, path: str) -> str:
@@ -189,13 +189,13 @@ def _text(parent: dict[str, Any], key: str, path: str) -> str:
         return ""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not isinstance(value, str) and not (is_number and key in ("id", "text")):
-        raise _unexpected(_inside(path, key), "a string", value)
+        raise _type_error(_inside(path, key), "a string", value)
     return str(value)
 
 
 def _list(parent: dict[str, Any], key: str, path: str) -> list[Any]:
     if not isinstance(parent[key], list):
-        raise _unexpected(_inside(path, key), "a list", parent[key])
+        raise _type_error(_inside(path, key), "a list", parent[key])
     return parent[key]
 
 
@@ -203,5 +203,5 @@ def _inside(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _unexpected(path: str, expected: str, value: Any) -> ValueError:
+def _type_error(path: str, expected: str, value: Any) -> ValueError:
     return ValueError(f"{path or 'the file'}: expected {expected}, but got {value!r:.80}")

@@ -248,7 +248,7 @@ def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[E
     """
     spans: list[Entity] = []
     # The indices in `spans` of the arguments that are open, the outermost first.
-    begun: list[int] = []
+    open_spans: list[int] = []
     nested: set[int] = set()
     for row, value in enumerate(column):
         with at_line(record.file, record.line + row):
@@ -258,18 +258,18 @@ def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[E
                     f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)"
                 )
             for role in brackets[1].split("(")[1:]:
-                if begun:
+                if open_spans:
                     nested.add(len(spans))
-                begun.append(len(spans))
+                open_spans.append(len(spans))
                 spans.append(Entity(role, row, row))
             for role in brackets[2].split(")")[:-1]:
-                if not begun or role not in ("", spans[begun[-1]].type):
+                if not open_spans or role not in ("", spans[open_spans[-1]].type):
                     name = role or "a bracket"
                     raise ValueError(f"{value!r:.80} closes {name:.80}, which is not open")
-                index = begun.pop()
+                index = open_spans.pop()
                 spans[index] = spans[index]._replace(end=row + 1)
-    if begun:
-        role, start, _ = spans[begun[-1]]
+    if open_spans:
+        role, start, _ = spans[open_spans[-1]]
         with at_line(record.file, record.line + start):
             raise ValueError(f"the bracket of {role:.80} is not closed within the sentence")
     outer = [span for index, span in enumerate(spans) if index not in nested]

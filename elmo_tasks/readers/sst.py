@@ -13,7 +13,7 @@ from allennlp.data.tokenizers import Token, Tokenizer
 from elmo_tasks.common.errors import check_choice, check_positive
 from elmo_tasks.common.loud_words import plain_word
 from elmo_tasks.common.text_files import at_line, numbered_lines
-from elmo_tasks.readers.text_reader import TextReader, located
+from elmo_tasks.readers.text_reader import TextReader, add_origin
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 logger = logging.getLogger(__name__)
@@ -104,13 +104,13 @@ class SstReader(TextReader):
             with at_line(file_path, line_number):
                 tree = parse_tree(line)
             tokens = [Token(word) for word in tree.words]
-            for node in self._chosen(tree):
+            for node in self._phrases(tree):
                 label = self.classes[node.label]
                 if label is None:
                     num_neutral += 1
                 else:
                     instance = self.text_to_instance(tokens[node.start : node.end], label)
-                    yield located(instance, line_number)
+                    yield add_origin(instance, line_number)
         if num_neutral:
             logger.info("%s: dropped %d neutral phrases", file_path, num_neutral)
 
@@ -126,7 +126,7 @@ class SstReader(TextReader):
             fields["label"] = LabelField(label)
         return Instance(fields)
 
-    def _chosen(self, tree: Tree) -> list[Node]:
+    def _phrases(self, tree: Tree) -> list[Node]:
         if self.min_phrase_tokens is None:
             return [tree.nodes[-1]]
         return [node for node in tree.nodes if node.end - node.start >= self.min_phrase_tokens]

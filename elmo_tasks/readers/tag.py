@@ -32,7 +32,7 @@ from elmo_tasks.readers.entities import (
 from elmo_tasks.readers.fields import TagsField
 from elmo_tasks.readers.tag_scheme import TagScheme, learnt_usual
 from elmo_tasks.readers.tagged_json import MisplacedSpan, tagged_words
-from elmo_tasks.readers.text_reader import TextReader, located
+from elmo_tasks.readers.text_reader import TextReader, add_origin
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 # What stands in place of a tag in a file without tags.
@@ -138,7 +138,7 @@ class TagReader(TextReader):
             origins = [f"{file_path}:{line}: " for line in sentence.lines]
             tokens = list(map(Token, sentence.words))
             instance = self.text_to_instance(tokens, tags, origins, scheme)
-            yield located(instance, record.line, record.values)
+            yield add_origin(instance, record.line, record.values)
 
     def learnt_tags(
         self, file_path: str | os.PathLike, sentences: Sequence[TaggedSentence]

@@ -65,7 +65,7 @@ def tagged_words(values: dict[str, Any], column: str, tokenize: Tokenize) -> Tag
             f'expected an object with "tokens" and "{column}", two lists of equal length, or with '
             f'"text" and "{column}", a list of spans, but got {values!r:.200}'
         )
-    tokens = _given_tokens(values.get("tokens"), text) or tokenize(text)
+    tokens = _tokens_of_prodigy(values.get("tokens"), text) or tokenize(text)
     words = [token.ensure_text() for token in tokens]
     parts = [_parts(span) for span in spans]
     entities = sorted((_entity(*part, tokens, text) for part in parts), key=lambda span: span.start)
@@ -100,7 +100,7 @@ def as_input(values: dict[str, Any]) -> dict[str, Any]:
     text = text_of_record(values)
     if words is None and text is not None:
         try:
-            tokens = _given_tokens(values.get("tokens"), text)
+            tokens = _tokens_of_prodigy(values.get("tokens"), text)
         except ValueError:
             # The text alone is an input.
             tokens = None
@@ -126,7 +126,7 @@ def _spans_of(values: dict[str, Any], column: str) -> list[Any] | None:
     return [region for region in regions if "labels" in region]
 
 
-def _given_tokens(value: Any, text: str) -> list[Token] | None:
+def _tokens_of_prodigy(value: Any, text: str) -> list[Token] | None:
     """Returns Prodigy's tokens, which are objects, with their offsets in the text."""
     if not isinstance(value, list) or not value:
         return None

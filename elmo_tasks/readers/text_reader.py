@@ -69,7 +69,7 @@ def text_of(values: dict[str, Any], name: str) -> str:
     return value
 
 
-def located(instance: Instance, line: int, values: Mapping[str, Any] = {}) -> Instance:
+def add_origin(instance: Instance, line: int, values: Mapping[str, Any] = {}) -> Instance:
     """
     Adds to the metadata of an instance the number of the `line` at which it begins in its file and,
     if `values` has one, its `id`.

@@ -75,7 +75,7 @@ class SplittingTokenizer(Tokenizer):
         """Returns the tokens, without white space. A token covers `text[idx:idx_end]`."""
         tokens: list[Token] = []
         for word in self.words.tokenize(text):
-            for token in _split(word):
+            for token in _split_word(word):
                 # spaCy splits `` into two tokens.
                 if (
                     tokens
@@ -87,7 +87,7 @@ class SplittingTokenizer(Tokenizer):
         return tokens
 
 
-def _split(word: Token) -> Iterator[Token]:
+def _split_word(word: Token) -> Iterator[Token]:
     if _ENDING.fullmatch(word.text):
         yield word
         return
@@ -121,15 +121,15 @@ class TextSentences:
 
     def of_text(self, text: str) -> list[list[Token]]:
         """Returns the tokens of each sentence of raw text."""
-        return self._cut(map(tokens_of, split_sentences(text, self.language)))
+        return self._pieces(map(tokens_of, split_sentences(text, self.language)))
 
     def of_words(self, words: Sequence[str]) -> list[list[Token]]:
         """Returns the tokens of each sentence of a text that is already cut into words."""
         pipeline = blank_pipeline(self.language, with_sentences=True)
         doc = pipeline(Doc(pipeline.vocab, words=list(words)))
-        return self._cut([Token(token.text) for token in sentence] for sentence in doc.sents)
+        return self._pieces([Token(token.text) for token in sentence] for sentence in doc.sents)
 
-    def _cut(self, sentences: Iterator[list[Token]]) -> list[list[Token]]:
+    def _pieces(self, sentences: Iterator[list[Token]]) -> list[list[Token]]:
         pieces: list[list[Token]] = []
         num_left = self.max_tokens
         for sentence in sentences:

@@ -70,7 +70,7 @@ class Windows:
         num_tokens = len(tokens)
         self.ranges: list[Range] = [*ranges] or [(0, num_tokens)]
         if not ranges and num_tokens > max_tokens:
-            self.ranges = list(self._packed(self.paragraphs))
+            self.ranges = list(self._pack(self.paragraphs))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Windows) and repr(self) == repr(other)
@@ -129,7 +129,7 @@ class Windows:
         gaps = map(slice, ends, starts[1:])
         return [len(f"{text[gap]}.".splitlines()) - 1 for gap in gaps]
 
-    def _packed(self, paragraphs: list[Range]) -> Iterator[Range]:
+    def _pack(self, paragraphs: list[Range]) -> Iterator[Range]:
         first, end = 0, 0
         for start, stop in paragraphs:
             for piece_start, piece_stop in self._pieces(start, stop):

@@ -38,7 +38,7 @@ def instance_of(
     built: Built, number: int, others: list[str] | None, right: str = RIGHT
 ) -> Instance:
     question, span = QUESTIONS[number]
-    instance = built.reader.text_to_instance(question, right, span=span, others=others)
+    instance = built.reader.text_to_instance(question, right, span=span, other_passages=others)
     built.reader.apply_token_indexers(instance)
     return instance
 
