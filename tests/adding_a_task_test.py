@@ -102,7 +102,7 @@ class ToyPredictor(LabelPredictor):
         "Says whether a sentence asks something.",
         ({"sentence": "Is it late?"},),
         drawing="label",
-        compared="classes",
+        comparison="classes",
         explained=True,
     )
 

@@ -65,33 +65,33 @@ class AnswerColumns:
                 for number, tag in zip(result.input.lines, _tags(result), strict=True):
                     for line_number, line in numbered:
                         if line_number == number:
-                            yield f"{self._with(line, tag)}\n"
+                            yield f"{self._add_value(line, tag)}\n"
                             break
-                        yield f"{self._without(line)}\n"
+                        yield f"{self._add_no_tag(line)}\n"
         except ValueError as error:
             failure = error
         try:
             for _, line in numbered:
-                yield f"{self._without(line)}\n"
+                yield f"{self._add_no_tag(line)}\n"
         except ValueError as error:
             failure = failure or error
         if failure is not None:
             raise failure
 
-    def _without(self, line: str) -> str:
+    def _add_no_tag(self, line: str) -> str:
         """Returns a line without a token, with its value in the new column."""
         layout = self._layout
         if not line.strip():
             return line
         if layout.header and line == layout.header:
-            return self._with(line, _NAME)
+            return self._add_value(line, _NAME)
         values = layout.values(line)
         if is_document(line):
-            return self._with(line, "O") if len(values) == len(layout.columns) > 1 else line
+            return self._add_value(line, "O") if len(values) == len(layout.columns) > 1 else line
         has_counter = layout.counter is not None and not line.startswith("#")
-        return self._with(line, _NO_TAG) if has_counter else line
+        return self._add_value(line, _NO_TAG) if has_counter else line
 
-    def _with(self, line: str, tag: str) -> str:
+    def _add_value(self, line: str, tag: str) -> str:
         layout, separator = self._layout, self._separator
         if separator != layout.separator:
             return separator.join(_cell(value, separator) for value in [*layout.values(line), tag])

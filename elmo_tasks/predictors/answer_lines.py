@@ -28,7 +28,9 @@ class Answered(NamedTuple):
         return reason(self.answer) if is_error else None  # type: ignore[arg-type]
 
 
-def answered(inputs: Inputs, predictor: Predictor, batch_size: int = GROUP) -> Iterator[Answered]:
+def answer_inputs(
+    inputs: Inputs, predictor: Predictor, batch_size: int = GROUP
+) -> Iterator[Answered]:
     """
     Yields each input with its answer or error, in the order of the file. Raises `ValueError` at the
     end if an input has an error, or if the file has no input.
@@ -85,8 +87,10 @@ def json_of_answer(result: Answered, predictor: Predictor) -> str:
     if isinstance(answer, dict):
         if not isinstance(predictor, TextPredictor):
             return predictor.dump_line(answer)
-        own = {name: row[name] for name in row if name not in answer or answer[name] != row[name]}
-        return predictor.dump_line(with_fields(answer, own))
+        fields = {
+            name: row[name] for name in row if name not in answer or answer[name] != row[name]
+        }
+        return predictor.dump_line(with_fields(answer, fields))
     if result.error is not None:
         return f"{as_json(with_fields({'error': result.error, 'line': result.input.line}, row))}\n"
     empty = dict.fromkeys(getattr(predictor, "columns_of_answer", ())[:1])

@@ -18,7 +18,7 @@ from allennlp.common.util import JsonDict
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, is_stream
 from elmo_tasks.common.records import CONLL, KINDS, TABLES, delimiter_of, suffix_of
-from elmo_tasks.predictors.fields import renamed
+from elmo_tasks.predictors.fields import rename_fields
 
 logger = logging.getLogger(__name__)
 
@@ -124,14 +124,14 @@ class AnswerTable:
     def __init__(self, names: Iterable[str] = (), delimiter: str = ",") -> None:
         self._delimiter = delimiter
         self._rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
-        self._own: dict[str, None] = {}
+        self._input_names: dict[str, None] = {}
         self._answer_names = dict.fromkeys(names)
         self._num_rows = 0
         self._has_errors = False
 
     def add(self, row: JsonDict, answer: JsonDict, error: str | None = None) -> None:
         """Adds a row with its answer. The answer is empty if the row has none."""
-        self._own.update(dict.fromkeys(row))
+        self._input_names.update(dict.fromkeys(row))
         self._answer_names.update(dict.fromkeys(answer))
         if error is not None:
             answer = {**answer, "error": error}
@@ -154,9 +154,9 @@ class AnswerTable:
     def _write(self, aside: Any, path: Any, form: str, header: bool) -> None:
         errors = ["error"] if self._has_errors else []
         answer_names = [*self._answer_names, *errors]
-        own = renamed({name: name for name in self._own}, answer_names)
-        rows = self._values(list(own.values()), answer_names)
-        names = [*own, *answer_names]
+        input_names = rename_fields({name: name for name in self._input_names}, answer_names)
+        rows = self._values(list(input_names.values()), answer_names)
+        names = [*input_names, *answer_names]
         if form == "parquet":
             _write_parquet(aside, names, rows)
         elif form == "xlsx":
@@ -164,11 +164,13 @@ class AnswerTable:
         else:
             _write_text(aside, path, names if header else [], rows, self._delimiter)
 
-    def _values(self, own: Sequence[str], answer_names: Sequence[str]) -> Iterator[list[Any]]:
+    def _values(
+        self, input_names: Sequence[str], answer_names: Sequence[str]
+    ) -> Iterator[list[Any]]:
         self._rows.seek(0)
         for line in self._rows:
             row, answer = json.loads(line)
-            yield [*map(row.get, own), *map(answer.get, answer_names)]
+            yield [*map(row.get, input_names), *map(answer.get, answer_names)]
 
 
 def check_rows_form(output: str | os.PathLike | None) -> None:

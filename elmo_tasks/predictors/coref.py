@@ -51,7 +51,7 @@ class CorefPredictor(TextPredictor):
             },
         ),
         drawing="coreference",
-        compared="links",
+        comparison="links",
     )
     max_tokens = 4096
 

@@ -10,11 +10,11 @@ from elmo_tasks.common.text import nearest_or_all
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
     """
-    Adds fields to an answer (see `renamed`). The label of the answer comes first, then the added
-    fields, then the other fields of the answer.
+    Adds fields to an answer (see `rename_fields`). The label of the answer comes first, then the
+    added fields, then the other fields of the answer.
     """
     first = {name: answer[name] for name in ("label", "labels") if name in answer}
-    return {**first, **renamed(fields, answer), **answer}
+    return {**first, **rename_fields(fields, answer), **answer}
 
 
 def check_shared(predictor: Predictor, shared: Collection[str]) -> None:
@@ -47,7 +47,7 @@ def with_shared(json_dict: JsonDict, shared: JsonDict) -> JsonDict:
     return {**json_dict, **shared}
 
 
-def renamed(fields: JsonDict, names: Collection[str]) -> JsonDict:
+def rename_fields(fields: JsonDict, names: Collection[str]) -> JsonDict:
     """
     Returns fields with other names. A name that is in `names` or that occurs twice, such as
     `label`, becomes `input_label`.

@@ -74,7 +74,7 @@ class SstPredictor(LabelPredictor):
             {"sentence": "The plot is thin, but the songs almost make up for it."},
         ),
         drawing="label",
-        compared="classes",
+        comparison="classes",
         explained=True,
         classes=CLASSES["5-class"],
     )
@@ -105,7 +105,7 @@ class SnliPredictor(LabelPredictor):
             {"premise": _BEACH, "hypothesis": "The girls are asleep in a bed."},
         ),
         drawing="label",
-        compared="classes",
+        comparison="classes",
         explained=True,
         classes=LABELS,
     )
@@ -134,7 +134,7 @@ class ClassifyPredictor(LabelPredictor):
         "Classify",
         "Gives a text one of the labels of the data that the model was trained on.",
         drawing="label",
-        compared="classes",
+        comparison="classes",
         explained=True,
     )
     reads_documents = True
@@ -147,7 +147,7 @@ class ClassifyPredictor(LabelPredictor):
         if len(self.input_names) > 1:
             self.token_names = tuple(f"{name}_tokens" for name in self.input_names)
         if model.several:
-            self.task = self.task._replace(compared="labels")
+            self.task = self.task._replace(comparison="labels")
             self.columns_of_answer = ("labels", "probabilities")
 
     def answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
@@ -185,12 +185,12 @@ class ClassifyPredictor(LabelPredictor):
             fields = [instance[name] for name in TEXT_FIELDS if name in instance.fields]
             texts = [[token.text for token in field] for field in fields]  # type: ignore
             sentences = instance["metadata"]["sentences"]  # type: ignore
-            metadata = {"sentences": list(map(_cut, texts, sentences))}
+            metadata = {"sentences": list(map(_cut_sentences, texts, sentences))}
             instance.add_field("metadata", MetadataField(metadata))
         return super().get_gradients(instances)
 
 
-def _cut(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
+def _cut_sentences(words: list[str], sentences: list[list[str]]) -> list[list[str]]:
     """
     Cuts words into sentences with the lengths of `sentences`. Too few words become one sentence.
     """

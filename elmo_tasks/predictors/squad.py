@@ -72,7 +72,7 @@ class SquadPredictor(TextPredictor):
             {"passage": _LIBRARY, "question": "Where were the books kept after the fire?"},
         ),
         drawing="reading",
-        compared="answers",
+        comparison="answers",
         explained=True,
     )
 

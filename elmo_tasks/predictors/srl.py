@@ -55,7 +55,7 @@ class SrlPredictor(TextPredictor):
             "R-": "a pronoun that stands for the role, such as who or that",
             "C-": "a further part of the role",
         },
-        compared="roles",
+        comparison="roles",
     )
     _model: SrlTagger
 

@@ -30,7 +30,7 @@ class TagPredictor(TextPredictor):
         "Tag",
         "Gives each word one of the tags of the data that the model was trained on.",
         drawing="tags",
-        compared="tags",
+        comparison="tags",
         explained=True,
     )
 
@@ -85,7 +85,7 @@ class NerPredictor(TextPredictor):
             "LOC": "place",
             "MISC": "other name, such as a nationality, an event or a work",
         },
-        compared="entities",
+        comparison="entities",
     )
 
     def readable(self, answer: JsonDict) -> list[str]:

@@ -14,7 +14,7 @@ from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns, names_delimiter
 from elmo_tasks.common.text import did_you_mean, listed, parse_json
 from elmo_tasks.predictors.column_inputs import column_inputs, has_columns_of_tags, warn_of_columns
-from elmo_tasks.predictors.fields import check_shared, renamed, with_shared
+from elmo_tasks.predictors.fields import check_shared, rename_fields, with_shared
 from elmo_tasks.predictors.input_records import STDIN, Input, Inputs, NoText
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.tag import TagReader
@@ -164,7 +164,7 @@ def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool)
     left_out = LeftOut()
     for row in chain([first], rows):
         further = {name: value for name, value in row.values.items() if name not in text_columns}
-        further = renamed(further, names)
+        further = rename_fields(further, names)
         if any(is_blank(row.values[column]) for column in columns.values()):
             if not all(map(is_blank, row.values.values())):
                 left_out.add("without a text", row.line)

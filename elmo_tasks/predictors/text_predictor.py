@@ -32,7 +32,7 @@ class Task(NamedTuple):
     examples: Inputs to try. The page opens with the answer to the first one.
     drawing: The function in `serve/static/page.js` that draws an answer. Without it, JSON is shown.
     legend: The meaning of each type in an answer.
-    compared: The part of an answer that `elmo-tasks errors` compares with the data: a key of
+    comparison: The part of an answer that `elmo-tasks errors` compares with the data: a key of
         `COMPARISONS`.
     classes: The order in which reports show the classes.
     explained: Whether the page shows which words an answer depends on (see `saliency`).
@@ -44,7 +44,7 @@ class Task(NamedTuple):
     examples: tuple[dict[str, Any], ...] = ()
     drawing: str | None = None
     legend: dict[str, str] = {}
-    compared: str | None = None
+    comparison: str | None = None
     classes: tuple[str | None, ...] = ()
     explained: bool = False
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from elmo_tasks.commands.own_data.tags import choose_tags
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.answer_columns import AnswerColumns
-from elmo_tasks.predictors.answer_lines import answered
+from elmo_tasks.predictors.answer_lines import answer_inputs
 from elmo_tasks.predictors.answer_tables import form_of
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
@@ -49,7 +49,7 @@ def predicted(source: Path, output: Path, reader: TagReader | None = None) -> st
     assert form_of(output, inputs.kind, source=inputs.name) == "columns"
     columns = AnswerColumns(inputs.name, output, predictor)
     with output.open("w", encoding="utf-8") as file:
-        file.writelines(columns.lines(answered(inputs, predictor)))
+        file.writelines(columns.lines(answer_inputs(inputs, predictor)))
     return output.read_text(encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from elmo_tasks.commands.in_allennlp.predict_command import write_answers
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.answer_lines import answered
+from elmo_tasks.predictors.answer_lines import answer_inputs
 from elmo_tasks.predictors.answer_tables import form_of
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
@@ -44,7 +44,7 @@ def predicted(source: Path, output: Path, header: bool = True, **options: Any) -
     predictor = Lengths()
     inputs = read_inputs(str(source), predictor, header=header, **options)
     form = form_of(output, inputs.kind, source=str(source))
-    write_answers(answered(inputs, predictor), predictor, inputs, output, form, header)
+    write_answers(answer_inputs(inputs, predictor), predictor, inputs, output, form, header)
 
 
 NAMES = ["id", "sentence", "note"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.predictors.answer_lines import answered, text_of_answer
+from elmo_tasks.predictors.answer_lines import answer_inputs, text_of_answer
 from elmo_tasks.predictors.input_records import Input, Inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import task_predictor
@@ -32,7 +32,7 @@ def test_answers_in_text_are_equal_bytes_whatever_the_batch(
     found = []
     for size in sizes:
         records = iter([Input("in", k, each, each) for k, each in enumerate(asked)])
-        answers = answered(Inputs("in", "text", records), predictor, size)
+        answers = answer_inputs(Inputs("in", "text", records), predictor, size)
         found.append("".join(text_of_answer(each, predictor) for each in answers))
 
     assert found[0] == found[1] == found[2]

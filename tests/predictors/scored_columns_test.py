@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elmo_tasks.predictors.answer_columns import AnswerColumns
-from elmo_tasks.predictors.answer_lines import answered
+from elmo_tasks.predictors.answer_lines import answer_inputs
 from elmo_tasks.predictors.tag import NerPredictor
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.readers.entities import read_entities
@@ -47,7 +47,7 @@ def test_chunks_of_the_columns_have_the_f1_of_the_metric(name: str, tmp_path: Pa
     predictor = NerPredictor(built.model, built.reader)
     inputs = read_inputs(str(source), predictor)
     columns = AnswerColumns(inputs.name, tmp_path / "out.conll", predictor)
-    text = "".join(columns.lines(answered(inputs, predictor)))
+    text = "".join(columns.lines(answer_inputs(inputs, predictor)))
 
     rows = [[line.split() for line in block.splitlines()] for block in text.split("\n\n")]
     sentences = [[row[-2:] for row in block if len(row) == 5] for block in rows]

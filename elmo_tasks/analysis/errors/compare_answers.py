@@ -44,12 +44,12 @@ def read_cases(archive: Archive, data: str) -> Compared:
     """
     predictor = Predictor.from_archive(archive)
     task = getattr(predictor, "task", None)
-    if task is None or task.compared is None:
+    if task is None or task.comparison is None:
         raise ConfigurationError(
             "elmo-tasks errors compares the answers of the tasks of elmo_tasks, but the model is a "
             f"{type(archive.model).__name__}, whose predictor is {archive.model.default_predictor}"
         )
-    metric, compare = COMPARISONS[task.compared]
+    metric, compare = COMPARISONS[task.comparison]
     instances = list(predictor._dataset_reader.read(data))
     if not instances:
         raise ConfigurationError(f"{data} has no instance")
@@ -64,7 +64,7 @@ def read_cases(archive: Archive, data: str) -> Compared:
             case = compare(instance, answer)
             cases.append(case._replace(num_tokens=num_tokens, **position))
             progress.update()
-    return Compared(task.compared, metric, cases, task.classes)
+    return Compared(task.comparison, metric, cases, task.classes)
 
 
 def _compare_class(instance: Instance, answer: JsonDict) -> Case:
@@ -185,7 +185,7 @@ def _compare_links(instance: Instance, answer: JsonDict) -> Case:
     )
 
 
-# For each kind of answer (`compared` of a predictor's `Task`): the name of the score, and the
+# For each kind of answer (`comparison` of a predictor's `Task`): the name of the score, and the
 # function that compares.
 COMPARISONS: dict[str, tuple[str, Callable[[Instance, JsonDict], Case]]] = {
     "classes": ("accuracy", _compare_class),

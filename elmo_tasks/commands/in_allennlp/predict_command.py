@@ -16,7 +16,7 @@ from elmo_tasks.predictors.answer_columns import AnswerColumns
 from elmo_tasks.predictors.answer_lines import (
     Answered,
     add_to,
-    answered,
+    answer_inputs,
     json_of_answer,
     text_of_answer,
 )
@@ -48,7 +48,10 @@ def predict(args: argparse.Namespace) -> None:
     # Answers that appear on the terminal show how far the command is.
     is_shown = args.output is None and sys.stdout.isatty()
     answers = tqdm(
-        answered(inputs, predictor, batch_size), "answers", unit=" inputs", disable=is_shown or None
+        answer_inputs(inputs, predictor, batch_size),
+        "answers",
+        unit=" inputs",
+        disable=is_shown or None,
     )
     if args.output is None:
         for result in answers:

@@ -15,7 +15,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.commands.in_allennlp import predict_command
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.answer_lines import Answered, answered, text_of_answer
+from elmo_tasks.predictors.answer_lines import Answered, answer_inputs, text_of_answer
 from elmo_tasks.predictors.input_records import Input, Inputs
 from elmo_tasks.predictors.label_predictor import SstPredictor
 from elmo_tasks.predictors.load import load
@@ -271,11 +271,11 @@ def test_a_file_of_answers_appears_whole(
         say(SST, path, "--output", tmp_path / "empty.txt")
 
     def interrupted(*args: Any) -> Iterator[Answered]:
-        yield next(answered(*args))
+        yield next(answer_inputs(*args))
         raise KeyboardInterrupt
 
     path.write_text("\n".join(SENTENCES))
-    monkeypatch.setattr(predict_command, "answered", interrupted)
+    monkeypatch.setattr(predict_command, "answer_inputs", interrupted)
     for name in ("broken.jsonl", "broken.csv"):
         with pytest.raises(KeyboardInterrupt):
             say(SST, path, "--output", tmp_path / name)
@@ -288,11 +288,11 @@ def test_who_types_an_input_gets_its_answer_at_once(
 ) -> None:
     sizes = []
 
-    def answered(inputs: Inputs, predictor: Predictor, size: int) -> list[Answered]:
+    def answer_inputs(inputs: Inputs, predictor: Predictor, size: int) -> list[Answered]:
         sizes.append(size)
         return []
 
-    monkeypatch.setattr(predict_command, "answered", answered)
+    monkeypatch.setattr(predict_command, "answer_inputs", answer_inputs)
     typed = io.TextIOWrapper(io.BytesIO(b"A film.\n"))
     monkeypatch.setattr(typed, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdin", typed)
