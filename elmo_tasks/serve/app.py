@@ -137,12 +137,12 @@ def make_app(
     for model in models:
         answers[f"/predict/{model.name}"] = model.predictor.predict_batch_json
         if model.task.explained:
-            answers[f"/saliency/{model.name}"] = _each(partial(saliency, model.predictor))
+            answers[f"/saliency/{model.name}"] = _one_by_one(partial(saliency, model.predictor))
         for path in answers.keys() - fields.keys():
             most_read[path] = getattr(model.predictor, "max_tokens_read", None)
             fields[path] = model.fields
     for task, tool in tools:
-        answers[f"/{task.name}"] = _each(tool)
+        answers[f"/{task.name}"] = _one_by_one(tool)
         fields[f"/{task.name}"] = (tuple(task.examples[0]), ())
     answering = Answering(limits)
 
@@ -166,31 +166,31 @@ def make_app(
         ],
         middleware=[Middleware(OwnPageOnly, host=host)],
         exception_handlers={
-            HTTPException: _refused,
-            ClientDisconnect: _gone,
-            Exception: _failed,
+            HTTPException: _http_error,
+            ClientDisconnect: _client_gone,
+            Exception: _server_error,
         },
     )
     app.state.worker = answering.worker
     return app
 
 
-def _each(answer: Any) -> Predict:
+def _one_by_one(answer: Any) -> Predict:
     """Returns a function that answers a list of inputs one by one."""
     return lambda several: [answer(inputs) for inputs in several]
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
-async def _gone(request: Request, error: Exception) -> Response:
+async def _client_gone(request: Request, error: Exception) -> Response:
     # Nobody reads this response. Its status is the one that nginx logs for a client that has gone.
     return Response(status_code=499)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _server_error(request: Request, error: Exception) -> Response:
     # Starlette raises the error once more after this answer, so that uvicorn logs it.
     return JSONResponse({"error": _reason(error)}, 500)
 

@@ -34,8 +34,10 @@ def openapi(inputs: dict[str, tuple[tuple[str, ...], ...]]) -> JsonDict:
             *((name,) for name in ("tokens", "sentences") if name in field_names),
         ]
         item = {"properties": fields, "anyOf": [{"required": names} for names in required_names]}
-        body = {"required": True, **_json(_each({"type": "object", **item}))}
-        paths[path] = {"post": {"requestBody": body, **_answer(_each({"type": "object"}))}}
+        body = {"required": True, **_json(_one_or_several({"type": "object", **item}))}
+        paths[path] = {
+            "post": {"requestBody": body, **_answer(_one_or_several({"type": "object"}))}
+        }
     about = {"title": "elmo-tasks", "version": version("elmo-tasks")}
     return {"openapi": "3.1.0", "info": about, "paths": paths}
 
@@ -45,7 +47,7 @@ def _answer(schema: JsonDict) -> JsonDict:
     return {"responses": {"200": {"description": "OK", **_json(schema)}, "default": error}}
 
 
-def _each(schema: JsonDict) -> JsonDict:
+def _one_or_several(schema: JsonDict) -> JsonDict:
     return {"oneOf": [schema, {"type": "array", "items": schema}]}
 
 

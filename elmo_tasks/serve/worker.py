@@ -97,12 +97,12 @@ class Worker:
         self._is_stopped = True
         waiting, self._waiting = self._waiting, []
         for request in waiting:
-            _set(request.answer, Stopped())
+            _set_answer(request.answer, Stopped())
         answers_begun = [request.answer for request in self._batch]
         if answers_begun:
             await asyncio.wait(answers_begun, timeout=seconds)
         for answer in answers_begun:
-            _set(answer, Stopped())
+            _set_answer(answer, Stopped())
 
     async def _work(self) -> None:
         try:
@@ -119,9 +119,9 @@ class Worker:
         longest = 0
         # A request whose client has gone is cancelled.
         for request in [request for request in self._waiting if not request.answer.done()]:
-            padded = max(longest, request.num_words) * (len(batch) + 1)
+            num_words = max(longest, request.num_words) * (len(batch) + 1)
             if batch and (
-                request.predict != batch[0].predict or len(batch) == GROUP or padded > _MAX_WORDS
+                request.predict != batch[0].predict or len(batch) == GROUP or num_words > _MAX_WORDS
             ):
                 others_waiting.append(request)
             else:
@@ -140,10 +140,10 @@ class Worker:
         finally:
             self._batch = []
         for request, answer in zip(batch, answers, strict=True):
-            _set(request.answer, answer)
+            _set_answer(request.answer, answer)
 
 
-def _set(future: asyncio.Future, answer: Any) -> None:
+def _set_answer(future: asyncio.Future, answer: Any) -> None:
     if future.done():
         return
     if isinstance(answer, Exception):
