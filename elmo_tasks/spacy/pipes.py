@@ -154,7 +154,7 @@ class ModelPipe(BatchedPipe):
         if self._archive is not None:
             return self._archive
         path = self._file()
-        return _archived(path) if path.is_dir() else path.read_bytes()
+        return _archive(path) if path.is_dir() else path.read_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ModelPipe":
         """Loads an archive."""
@@ -230,7 +230,7 @@ def _are_same(first: str, second: Path) -> bool:
         return False
 
 
-def _archived(folder: Path) -> bytes:
+def _archive(folder: Path) -> bytes:
     """Makes an archive of a folder that `elmo-pack` wrote."""
     file = io.BytesIO()
     # The files of a repository are links into a cache, so their content is archived.

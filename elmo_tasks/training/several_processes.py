@@ -87,12 +87,14 @@ class SharedDataLoader(MultiProcessDataLoader):
         finally:
             self.collate_fn = collate
         num_batches = dist_reduce(len(batches), distributed.ReduceOp.MAX)
-        for batch in _split(batches, num_batches, self.data_path):
+        for batch in _halve_largest(batches, num_batches, self.data_path):
             tensors = collate(batch)
             yield tensors if self.cuda_device is None else to_device(tensors, self.cuda_device)
 
 
-def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[list[Instance]]:
+def _halve_largest(
+    batches: list[list[Instance]], num_batches: int, path: Any
+) -> list[list[Instance]]:
     """
     Halves the largest batches, in place, until there are `num_batches` batches, and returns the
     batches.

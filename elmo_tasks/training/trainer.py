@@ -67,11 +67,11 @@ class EpochReport(TrainerCallback):
         if "validation_unknown_tokens" in metrics:
             parts.append(f"unknown tokens {metrics['validation_unknown_tokens']:.0%}")
         if is_primary:
-            logger.info(_fitting(f"epoch {epoch + 1} of {trainer._num_epochs}: ", parts))
+            logger.info(_fit_line(f"epoch {epoch + 1} of {trainer._num_epochs}: ", parts))
         self._epoch_began = now
 
 
-def _fitting(line: str, parts: list[str]) -> str:
+def _fit_line(line: str, parts: list[str]) -> str:
     """Returns a line with the first parts, as many as fit on the terminal."""
     width, line_parts = terminal_width(), list[str]()
     for part in parts:
@@ -118,8 +118,8 @@ class ElmoTrainer(GradientDescentTrainer):
                 # With the same seed, all processes would draw the same dropout.
                 torch.manual_seed(torch.initial_seed() + index)
             if self.cuda_device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
-                here = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
-                torch.set_num_threads(max(1, num_cores() // here))
+                num_here = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
+                torch.set_num_threads(max(1, num_cores() // num_here))
         tracked = [
             f"{'+' if sign > 0 else '-'}{name}"
             for sign, name in self._metric_tracker.tracked_metrics
