@@ -85,8 +85,8 @@ def run(args: argparse.Namespace) -> None:
 
     changes: dict[str, Any] = dict(map(parse_change, args.changes))
     root = Path(args.serialization_dir or Path("runs", "ablation", args.task))
-    here = Path("training_configs")
-    configs = (here if here.is_dir() else config_folder()) / args.task
+    folder = Path("training_configs")
+    configs = (folder if folder.is_dir() else config_folder()) / args.task
     settings = AblationSettings(Path(args.configs or configs), changes, args.overrides)
     runs = [
         Run(root, variant, seed, fraction)

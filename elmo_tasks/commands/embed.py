@@ -61,14 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--force")
     add_shared(parser, "--split", "--language")
     embedding = parser.add_mutually_exclusive_group()
-    for name, described in {
+    for name, text in {
         "all": "write all layers, layer 0 first: shape (layers, tokens, dim) (default)",
         "top": "write the top layer: shape (tokens, dim)",
         "average": "write the mean of all layers: shape (tokens, dim) (default with --words)",
         "mix": "write ELMo, equation (1), by the trained mix of a model: shape (tokens, dim)",
     }.items():
         embedding.add_argument(
-            f"--{name}", dest="embedding", action="store_const", const=name, help=described
+            f"--{name}", dest="embedding", action="store_const", const=name, help=text
         )
     add("--place", help="which mix --mix takes, input or output, if the model has both")
     add_bilm(parser)

@@ -14,7 +14,7 @@ import argparse
 import re
 from typing import Any
 
-from elmo_tasks.commands.options import add_count, add_shared, device_of, packaged
+from elmo_tasks.commands.options import add_count, add_shared, device_of, package_folder
 
 # Metrics that are not printed: the weights of the mixes, and the parts of the loss.
 _ABOUT_TRAINING = re.compile(r"elmo_(input|output)_(s\d+|gamma)$|(reg|batch)_loss$")
@@ -53,4 +53,4 @@ def _check_written(args: argparse.Namespace) -> None:
     outputs = (args.output or "", args.predictions_output_file or "")
     files = [name for names in outputs for name in names.split(",") if name]
     inputs = [args.input_file, *(name.strip(' "') for name in args.input_file.split(","))]
-    check_outputs(files, [packaged(args.archive_file), *inputs], args.force)
+    check_outputs(files, [package_folder(args.archive_file), *inputs], args.force)

@@ -18,7 +18,7 @@ examples:
 import argparse
 from pathlib import Path
 
-from elmo_tasks.commands.options import add_shared, packaged
+from elmo_tasks.commands.options import add_shared, package_folder
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.progress import working
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     # A mix or a vocabulary in the folder would be taken for the mix or vocabulary of the biLM.
     of_bilm = (OPTIONS_FILE, WEIGHTS_FILE, MIX_FILE, VOCABULARY_FILE)
     files = [Path(args.folder) / name for name in ((ONNX_FILE,) if args.onnx else of_bilm)]
-    check_outputs(files, [packaged(args.archive_file)], args.force, [args.folder])
+    check_outputs(files, [package_folder(args.archive_file)], args.force, [args.folder])
     if args.place is not None and not args.onnx:
         raise ConfigurationError("--place chooses a mix: give --onnx as well")
     if args.onnx:

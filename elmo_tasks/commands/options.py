@@ -164,13 +164,13 @@ def check_written(args: argparse.Namespace, *inputs: str | os.PathLike) -> None:
     json_file = getattr(args, "json", None)
     files = [getattr(args, name, None) for name in ("output", "chart")]
     files.append(None if json_file == "-" else json_file)
-    check_outputs(files, [*map(packaged, inputs), *bilm_inputs(args)], args.force)
+    check_outputs(files, [*map(package_folder, inputs), *bilm_inputs(args)], args.force)
 
 
 def bilm_inputs(args: argparse.Namespace) -> list[str]:
     """Returns the paths of the biLM that the options `--bilm`, `--options`, `--weights` name."""
     names = [getattr(args, name, None) for name in ("bilm", "options", "weights")]
-    files = [packaged(name) for name in names if name is not None]
+    files = [package_folder(name) for name in names if name is not None]
     # The options of a biLM are beside its weights, and their names begin alike.
     options = [
         file.removesuffix(weights) + OPTIONS_FILE
@@ -181,7 +181,7 @@ def bilm_inputs(args: argparse.Namespace) -> list[str]:
     return files + options
 
 
-def packaged(name: str | os.PathLike) -> str:
+def package_folder(name: str | os.PathLike) -> str:
     """Returns the folder of a biLM or model of this package. Returns any other name as it is."""
     if os.path.exists(name):
         return os.fspath(name)

@@ -19,7 +19,7 @@ examples:
 
 import argparse
 
-from elmo_tasks.commands.options import add_count, add_shared, packaged
+from elmo_tasks.commands.options import add_count, add_shared, package_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.archives.publish import publish
     from elmo_tasks.common.outputs import check_outputs
 
-    check_outputs((), [packaged(args.archive_file)], folders=[args.folder])
+    check_outputs((), [package_folder(args.archive_file)], folders=[args.folder])
     published = publish(args.archive_file, args.folder, args.bilm, args.max_words, args.force)
     print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB.")
     print(f"Words: {published.num_words:,}.")

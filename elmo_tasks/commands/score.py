@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
 
     device = device_of(args)
-    sentence_cut = _cut(args)
+    sentence_cut = _word_cutter(args)
     if args.processes > 1:
         if device.type != "cpu":
             raise ConfigurationError("--cuda-device needs a single process: leave out --processes")
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
 
 
-def _cut(args: argparse.Namespace) -> "Cut | None":
+def _word_cutter(args: argparse.Namespace) -> "Cut | None":
     if not args.whole_words:
         return None
     require_package("spacy")
@@ -150,7 +150,7 @@ def _score(
             yield tokens
 
     # A sentence is scored some time after it was read.
-    placed = zip(scores_of(model, documents(), settings, engine), _drained(origins))
+    scores_with_origins = zip(scores_of(model, documents(), settings, engine), _pop_all(origins))
     has_files = settings.sums and len(corpus.files) > 1
     with (
         nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
@@ -159,7 +159,7 @@ def _score(
     ):
         file.write("file\t" * has_files + settings.header())
         # With --split, only the ends of documents have no tokens.
-        sentences = (pair for pair in placed if pair[0].tokens or not is_split)
+        sentences = (pair for pair in scores_with_origins if pair[0].tokens or not is_split)
         for index, (score, origin) in enumerate(sentences):
             name = f"{origin.file}\t" * has_files
             file.write(name + settings.lines(index, score, origin.line, origin.row))
@@ -169,6 +169,6 @@ def _score(
     return total
 
 
-def _drained(origins: "deque[Origin]") -> Iterator["Origin"]:
+def _pop_all(origins: "deque[Origin]") -> Iterator["Origin"]:
     while True:
         yield origins.popleft()

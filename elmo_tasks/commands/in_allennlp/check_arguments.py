@@ -67,9 +67,9 @@ def check_arguments(config: Mapping[str, Any]) -> None:
     wrong = (int, float, list, dict) if _reads_one_file(config["dataset_reader"]) else (int, float)
     for name in ("train_data_path", "validation_data_path", "test_data_path"):
         if isinstance(config.get(name), wrong) or config.get(name) in ([], {}):
-            raise _refused(name, config[name], "the path of a file")
+            raise _type_error(name, config[name], "the path of a file")
     if config["train_data_path"] is None:
-        raise _refused("train_data_path", None, "the path of a file")
+        raise _type_error("train_data_path", None, "the path of a file")
     if isinstance(config["trainer"], dict):
         _check_trainer(config["trainer"])
     if isinstance(config["model"], dict):
@@ -114,7 +114,7 @@ def named_errors() -> Iterator[None]:
 
 def _check_trainer(trainer: Mapping[str, Any]) -> None:
     if type(trainer.get("cuda_device", -1)) not in (int, type(None)):
-        raise _refused("trainer.cuda_device", trainer["cuda_device"], "a whole number")
+        raise _type_error("trainer.cuda_device", trainer["cuda_device"], "a whole number")
     for name in _AT_LEAST_1:
         if trainer.get(name) is not None and trainer[name] < 1:
             raise ConfigurationError(f"trainer.{name} must be 1 or more, not {trainer[name]}")
@@ -132,9 +132,9 @@ def _check_argument(parameter: Parameter, value: Any, path: str, is_whole: bool 
         _check(parameter.annotation, value, path, is_whole)
         return
     # AllenNLP passes `null` on, whatever the annotation says. For a flag, `null` stands for false.
-    expected = "" if parameter.annotation is bool else _expected(parameter.annotation)
+    expected = "" if parameter.annotation is bool else _kind_in_words(parameter.annotation)
     if expected and parameter.default is not None:
-        raise _refused(path, value, expected)
+        raise _type_error(path, value, expected)
 
 
 def _check(kind: Any, value: Any, path: str, is_whole: bool = True) -> None:
@@ -149,22 +149,22 @@ def _check(kind: Any, value: Any, path: str, is_whole: bool = True) -> None:
         _check_any([arg for arg in args if arg is not type(None)], value, path, is_whole)
     elif kind in _SIMPLE:
         if type(value) not in _SIMPLE[kind][1]:
-            raise _refused(path, value, _SIMPLE[kind][0])
+            raise _type_error(path, value, _SIMPLE[kind][0])
     elif _is_object(kind):
         if not isinstance(value, str | dict):
-            raise _refused(path, value, "an object")
+            raise _type_error(path, value, "an object")
         if not isinstance(value, dict) or "_pretrained" not in value:
             fields = {"type": value} if isinstance(value, str) else value
             _check_object(kind, fields, path, is_whole)
     elif _is(origin, Mapping):
         if not isinstance(value, dict):
-            raise _refused(path, value, "an object")
+            raise _type_error(path, value, "an object")
         for key, child in value.items():
             _check_child(args[-1] if args else Any, child, f"{path}.{key}", is_whole)
     elif _is(origin, Iterable):
         # AllenNLP would take the letters of a string and the keys of an object.
         if not isinstance(value, list):
-            raise _refused(path, value, "a list")
+            raise _type_error(path, value, "a list")
         kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
         for index, (item_kind, child) in enumerate(zip(kinds, value)):
             _check_child(item_kind, child, f"{path}.{index}", is_whole)
@@ -173,8 +173,8 @@ def _check(kind: Any, value: Any, path: str, is_whole: bool = True) -> None:
 def _check_child(kind: Any, value: Any, path: str, is_whole: bool) -> None:
     if value is not None:
         _check(kind, value, path, is_whole)
-    elif expected := _expected(kind):
-        raise _refused(path, value, expected)
+    elif expected := _kind_in_words(kind):
+        raise _type_error(path, value, expected)
 
 
 def _check_any(kinds: list[Any], value: Any, path: str, is_whole: bool) -> None:
@@ -190,8 +190,8 @@ def _check_any(kinds: list[Any], value: Any, path: str, is_whole: bool) -> None:
     if within:
         # The kind that has most of the arguments is meant.
         raise max(within, key=lambda pair: len(_arguments(pair[0]).keys() & value.keys()))[1]
-    expected = " or ".join(dict.fromkeys(_expected(kind) or str(kind) for kind in kinds))
-    raise _refused(path, value, expected)
+    expected = " or ".join(dict.fromkeys(_kind_in_words(kind) or str(kind) for kind in kinds))
+    raise _type_error(path, value, expected)
 
 
 def _check_object(kind: Any, fields: dict[str, Any], path: str, is_whole: bool) -> None:
@@ -201,7 +201,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str, is_whole: bool) 
         if name is None:
             raise ConfigurationError(f"{path} has no type, which names the {kind.__name__}")
         if not isinstance(name, str):
-            raise _refused(f"{path}.type", name, "a string")
+            raise _type_error(f"{path}.type", name, "a string")
         if "." not in name and name not in kind.list_available():
             nearest = nearest_or_all(name, kind.list_available())
             raise ConfigurationError(f"{path}: there is no {kind.__name__} named {name!r}{nearest}")
@@ -223,7 +223,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str, is_whole: bool) 
     for name, parameter in arguments.items() if is_whole else ():
         is_needed = parameter.default is Parameter.empty and parameter.kind not in _VARIABLE
         if is_needed and name not in ("self", *fields) and not is_given(name, target):
-            expected = _expected(parameter.annotation)
+            expected = _kind_in_words(parameter.annotation)
             raise ConfigurationError(
                 f"{path}: the {target.__name__} needs the argument {name!r}"
                 f"{expected and ', '}{expected}"
@@ -279,19 +279,19 @@ def _is(origin: Any, base: type) -> bool:
     return isinstance(origin, type) and issubclass(origin, base)
 
 
-def _expected(kind: Any) -> str:
+def _kind_in_words(kind: Any) -> str:
     """Returns the kind in words, or an empty text if any value is of this kind."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is Lazy or _is_object(kind) or _is(origin, Mapping):
         return "an object"
     if origin in (Union, UnionType):
-        return "" if type(None) in args else " or ".join(filter(None, map(_expected, args)))
+        return "" if type(None) in args else " or ".join(filter(None, map(_kind_in_words, args)))
     if _is(origin, Iterable):
         return "a list"
     return _SIMPLE[kind][0] if kind in _SIMPLE else ""
 
 
-def _refused(path: str, value: Any, expected: str) -> ConfigurationError:
+def _type_error(path: str, value: Any, expected: str) -> ConfigurationError:
     return ConfigurationError(
         f"{path} must be {expected}, not {json.dumps(value, default=str):.80}"
     )

@@ -172,7 +172,7 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
         notes.append(f"Left out: {left_out}.")
     line = (
         f"{path} has {len(rows):,} rows: texts in {' and '.join(reader.texts)}, labels in "
-        f"{reader.label}: {_counted(labels)}."
+        f"{reader.label}: {_counts_in_words(labels)}."
     )
     fields: dict[str, Any] = {"texts": reader.texts, "label": reader.label}
     if reader.separator is not None:
@@ -200,7 +200,7 @@ def _inspect_tags(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
     tags = Counter(tag for sentence in sentences for tag in sentence.tags)
     line = (
         f"{path} has {len(sentences):,} sentences of {tags.total():,} words, tags in "
-        f"{reader.column}: {_counted(tags)}."
+        f"{reader.column}: {_counts_in_words(tags)}."
     )
     notes = []
     fields: dict[str, Any] = {"column": reader.column, "spans": reader.spans}
@@ -214,5 +214,5 @@ def _inspect_tags(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
     return reader, list(read_examples(reader, path, LeftOut())), Found(lines, notes, fields, {})
 
 
-def _counted(counts: Counter[str]) -> str:
+def _counts_in_words(counts: Counter[str]) -> str:
     return listed([f"{name} ({number:,})" for name, number in counts.most_common()])

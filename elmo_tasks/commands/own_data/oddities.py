@@ -28,9 +28,9 @@ def odd_labels(labels: Counter[str], values: Sequence[object]) -> Iterator[str]:
     """
     if once := [repr(name) for name, number in labels.items() if number == 1]:
         yield f"Labels that occur once, perhaps by a slip: {listed(once)}."
-    if none := [f"{name!r} ({labels[name]:,})" for name in labels if name.lower() in _NO_LABEL]:
+    if names := [f"{name!r} ({labels[name]:,})" for name in labels if name.lower() in _NO_LABEL]:
         yield (
-            f"Labels that may stand for no label: {listed(none)}. They are learnt like any label; "
+            f"Labels that may stand for no label: {listed(names)}. They are learnt like any label; "
             "empty labels are left out."
         )
     forms: dict[str, list[str]] = {}

@@ -83,15 +83,15 @@ def split(examples: Sequence[Example], num_parts: int, seed: int) -> list[list[E
     for index, example in enumerate(examples):
         indices.setdefault(example.text, []).append(index)
     by_label: dict[str, list[list[int]]] = {}
-    for same in indices.values():
-        by_label.setdefault(examples[same[0]].label, []).append(same)
+    for equal_texts in indices.values():
+        by_label.setdefault(examples[equal_texts[0]].label, []).append(equal_texts)
     chance = random.Random(seed)
     parts: list[list[int]] = [[] for _ in range(num_parts)]
     turn = 0
     for label in sorted(by_label):
         chance.shuffle(by_label[label])
-        for same in by_label[label]:
-            parts[turn % num_parts].extend(same)
+        for equal_texts in by_label[label]:
+            parts[turn % num_parts].extend(equal_texts)
             turn += 1
     return [[examples[index] for index in sorted(part)] for part in parts]
 

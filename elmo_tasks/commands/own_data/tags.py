@@ -79,10 +79,10 @@ def about_tags(
     tags = reader.learnt_tags(path, sentences)
     if not reader.spans:
         about = "Each word has a tag of its own; the metric is the accuracy."
-        some = [tag for tag in counts if usual.get(tag, "O") != "O"]
+        span_tags = [tag for tag in counts if usual.get(tag, "O") != "O"]
         odd = [tag for tag in counts if tag not in usual]
-        if some and odd:
-            about += f" Of the tags, {listed(some)} could mark spans, but not {listed(odd)}."
+        if span_tags and odd:
+            about += f" Of the tags, {listed(span_tags)} could mark spans, but not {listed(odd)}."
     elif usual.keys() <= {"O"}:
         about = (
             "The tags mark spans, though they have no prefixes such as B-: neighbours with the "
