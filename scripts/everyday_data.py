@@ -2,10 +2,10 @@
 Makes training data more like what people write: the models `ner`, `srl`, `coref` and `snli` of the
 package were in the end trained on such data.
 
-    python scripts/everyday_data.py recase data/conll2003/eng.train my/eng.train --word 0
-    python scripts/everyday_data.py rename data/conll2003/eng.train my/eng.train
-    python scripts/everyday_data.py shorten my/train.conll my/shorter.conll
-    python scripts/everyday_data.py negate data/snli/snli_1.0_train.jsonl my/snli.jsonl
+    python -m scripts.everyday_data recase data/conll2003/eng.train my/eng.train --word 0
+    python -m scripts.everyday_data rename data/conll2003/eng.train my/eng.train
+    python -m scripts.everyday_data shorten my/train.conll my/shorter.conll
+    python -m scripts.everyday_data negate data/snli/snli_1.0_train.jsonl my/snli.jsonl
 
 recase: writes a tenth of the sentences of a file in columns in capitals or in lower case (or
     what `--share` says).
@@ -18,14 +18,13 @@ negate: adds pairs to a file of SNLI whose hypothesis is negated ("is not sleepi
     antonym ("is awake"). The negation of a contradiction is entailed, and the other way round.
 """
 
-import argparse
 import json
 import random
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
-from elmo_tasks.common.outputs import check_outputs
+from scripts.changed_file import Change, make_parser, write_changed
 
 ANTONYMS = """sleeping/awake standing/sitting outside/inside outdoors/indoors young/old happy/sad
 smiling/frowning big/small large/small empty/full wet/dry dirty/clean open/closed hot/cold day/night
@@ -55,14 +54,14 @@ def recase(text: str, chance: random.Random, word: int, share: float = 0.1) -> s
         if line.strip() and not line.startswith(("#", "-DOCSTART-")):
             sentence.append(line)
             continue
-        lines += [*_recased(sentence, chance, word, share), line]
+        lines += [*_recase(sentence, chance, word, share), line]
         sentence = []
-    return "\n".join([*lines, *_recased(sentence, chance, word, share)])
+    return "\n".join([*lines, *_recase(sentence, chance, word, share)])
 
 
-def _recased(sentence: list[str], chance: random.Random, word: int, share: float) -> Iterator[str]:
-    drawn = chance.random() if sentence else 1.0
-    change = str.upper if drawn < share / 2 else str.lower if drawn < share else str
+def _recase(sentence: list[str], chance: random.Random, word: int, share: float) -> Iterator[str]:
+    draw = chance.random() if sentence else 1.0
+    change = str.upper if draw < share / 2 else str.lower if draw < share else str
     for line in sentence:
         separator = "\t" if "\t" in line else " "
         values = line.split(separator)
@@ -167,7 +166,7 @@ def negate(text: str, chance: random.Random) -> str:
     return "".join(json.dumps(dict(zip(names, pair))) + "\n" for pair in pairs)
 
 
-def _negated(sentence: str) -> str | None:
+def _negate(sentence: str) -> str | None:
     """Returns a sentence with its only form of "be" negated, or `None` if that is not clear."""
     if len(_BE.findall(sentence)) != 1 or _HAS_NEGATION.search(sentence):
         return None
@@ -177,7 +176,7 @@ def _negated(sentence: str) -> str | None:
 def _negated_pairs(pairs: list[Pair]) -> Iterator[Pair]:
     num_left = dict.fromkeys(NEGATED, MOST_NEGATED)
     for premise, hypothesis, label in pairs:
-        negated = _negated(hypothesis)
+        negated = _negate(hypothesis)
         if negated is not None and num_left.get(label, 0):
             num_left[label] -= 1
             yield premise, negated, NEGATED[label]
@@ -187,12 +186,12 @@ def _pairs_alone(pairs: list[Pair], chance: random.Random) -> Iterator[Pair]:
     sentences = [
         (sentence, negated)
         for _, sentence, _ in pairs
-        if (negated := _negated(sentence)) is not None
+        if (negated := _negate(sentence)) is not None
     ]
     for sentence, negated in sentences[:MOST_ALONE]:
         different = [(sentence, negated, "contradiction"), (negated, sentence, "contradiction")]
-        same = [(negated, negated, "entailment"), (sentence, sentence, "entailment")]
-        yield from chance.sample(different + same, 2)
+        equal_pairs = [(negated, negated, "entailment"), (sentence, sentence, "entailment")]
+        yield from chance.sample(different + equal_pairs, 2)
 
 
 def _antonym_pairs(pairs: list[Pair], chance: random.Random) -> Iterator[Pair]:
@@ -205,35 +204,25 @@ def _antonym_pairs(pairs: list[Pair], chance: random.Random) -> Iterator[Pair]:
     for sentence in sentences[:MOST_ANTONYMS]:
         other = be.sub(lambda match: f"{match[1]} {of_word[match[2]]}", sentence)
         yield sentence, other, "contradiction"
-        negated = _negated(other)
+        negated = _negate(other)
         if negated is not None:
             yield sentence, negated, "entailment"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("change", choices=("recase", "rename", "shorten", "negate"))
-    parser.add_argument("file", type=Path)
-    parser.add_argument("output", type=Path)
+    parser = make_parser(__doc__, ("recase", "rename", "shorten", "negate"))
     parser.add_argument("--word", type=int, default=3, help="the column of the words (default: 3)")
     parser.add_argument(
         "--share", type=float, default=0.1, help="see recase and shorten (default: 0.1)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="default: 1")
-    parser.add_argument("--force", action="store_true", help="replace an output that exists")
     args = parser.parse_args()
-    check_outputs([args.output], [args.file], args.force)
-    text, chance = args.file.read_text(encoding="utf-8"), random.Random(args.seed)
-    changes = {
-        "recase": lambda: recase(text, chance, args.word, args.share),
-        "rename": lambda: rename(text, chance),
-        "shorten": lambda: shorten(text, chance, args.share),
-        "negate": lambda: negate(text, chance),
+    changes: dict[str, Change] = {
+        "recase": partial(recase, word=args.word, share=args.share),
+        "rename": rename,
+        "shorten": partial(shorten, share=args.share),
+        "negate": negate,
     }
-    changed = changes[args.change]()
-    args.output.write_text(changed, encoding="utf-8")
+    write_changed(args, changes[args.change])
 
 
 if __name__ == "__main__":

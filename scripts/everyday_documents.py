@@ -4,18 +4,16 @@ document of the file: "Ada was late, so she ran" becomes "Ada and Bo were late, 
 model `coref` of the package was in the end trained on such documents, since the data of OntoNotes'
 kind hardly have them.
 
-    python scripts/everyday_documents.py my/short.conll my/joined.conll
+    python -m scripts.everyday_documents my/short.conll my/joined.conll
 """
 
-import argparse
 import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-from elmo_tasks.common.outputs import check_outputs
+from scripts.changed_file import make_parser, write_changed
 
 # Documents of more sentences stay as they are.
 MAX_SENTENCES = 5
@@ -42,33 +40,33 @@ class Mention(NamedTuple):
 def join(text: str, chance: random.Random) -> str:
     """Adds a document after each document of a few sentences that one person is mentioned in."""
     documents = re.findall(r"#begin document.*?\n#end document", text, re.DOTALL)
-    read = [[*map(_read, _blocks(document))] for document in documents]
+    sentences_of_documents = [[*map(_rows_of, _blocks(document))] for document in documents]
     people: dict[str, list[Rows]] = defaultdict(list)
-    mentions = []
-    for sentences in read:
-        one = None if len(sentences) > MAX_SENTENCES else next(_one_person(sentences), None)
-        mentions.append(one)
-        if one:
-            rows = _rows(sentences, one[0])
+    clusters = []
+    for sentences in sentences_of_documents:
+        cluster = None if len(sentences) > MAX_SENTENCES else next(_one_person(sentences), None)
+        clusters.append(cluster)
+        if cluster:
+            rows = _rows(sentences, cluster[0])
             people[_kind(rows)].append(rows)
-    written: list[str] = []
-    for document, sentences, one in zip(documents, read, mentions):
-        written.append(document)
-        if one is None:
+    new_documents: list[str] = []
+    for document, sentences, cluster in zip(documents, sentences_of_documents, clusters):
+        new_documents.append(document)
+        if cluster is None:
             continue
-        kind = _kind(_rows(sentences, one[0]))
-        other = chance.choice(people["name"] if kind == "I" else people[kind])
-        _change(sentences, one, other)
+        kind = _kind(_rows(sentences, cluster[0]))
+        other_person = chance.choice(people["name"] if kind == "I" else people[kind])
+        _change(sentences, cluster, other_person)
         lines = "\n\n".join("\n".join(map("\t".join, rows)) for rows in sentences)
-        written.append(f"{document.splitlines()[0]}\n{lines}\n\n#end document")
-    return "".join(f"{document}\n" for document in written)
+        new_documents.append(f"{document.splitlines()[0]}\n{lines}\n\n#end document")
+    return "".join(f"{document}\n" for document in new_documents)
 
 
 def _blocks(document: str) -> list[str]:
     return "\n".join(document.split("\n")[1:-1]).strip().split("\n\n")
 
 
-def _read(block: str) -> Rows:
+def _rows_of(block: str) -> Rows:
     return [line.split() for line in block.split("\n")]
 
 
@@ -76,14 +74,14 @@ def _mentions(sentences: list[Rows]) -> dict[str, list[Mention]]:
     """Returns the mentions of each cluster, in the order of their first words."""
     mentions: dict[str, list[Mention]] = defaultdict(list)
     for number, rows in enumerate(sentences):
-        begun: dict[str, list[int]] = defaultdict(list)
+        starts: dict[str, list[int]] = defaultdict(list)
         for index, row in enumerate(rows):
             for bracket in row[COREFERENCE].split("|"):
                 cluster = bracket.strip("()")
                 if bracket.startswith("("):
-                    begun[cluster].append(index)
+                    starts[cluster].append(index)
                 if bracket.endswith(")"):
-                    mentions[cluster].append(Mention(number, begun[cluster].pop(), index))
+                    mentions[cluster].append(Mention(number, starts[cluster].pop(), index))
     return {cluster: sorted(spans) for cluster, spans in mentions.items()}
 
 
@@ -125,18 +123,20 @@ def _change(sentences: list[Rows], cluster: list[Mention], other: Rows) -> None:
         following = sentences[mention.sentence][mention.last + 1 : mention.last + 2]
         for row in following:
             row[WORD] = _plural_verb(row)
-    rows, one = sentences[first.sentence], _rows(sentences, first)
-    number = re.findall(r"[^()|]+", one[0][COREFERENCE])[0]
-    comes_first = _kind(one) == "I"
-    words = [[row[WORD], row[POS]] for row in one]
+    rows, first_rows = sentences[first.sentence], _rows(sentences, first)
+    number = re.findall(r"[^()|]+", first_rows[0][COREFERENCE])[0]
+    comes_first = _kind(first_rows) == "I"
+    words = [[row[WORD], row[POS]] for row in first_rows]
     added = [[row[WORD], row[POS]] for row in other]
     before, after = (added, words) if comes_first else (words, added)
     if _kind(other) == "noun":
         after[0][0] = after[0][0].lower()
-    joined = [*before, ["and", "CC"], *after]
-    filled = [[*one[0][:WORD], *columns, *one[0][POS + 1 : -1], "-"] for columns in joined]
-    filled[0][COREFERENCE], filled[-1][COREFERENCE] = f"({number}", f"{number})"
-    rows[first.first : first.last + 1] = filled
+    tokens = [*before, ["and", "CC"], *after]
+    new_rows = [
+        [*first_rows[0][:WORD], *token, *first_rows[0][POS + 1 : -1], "-"] for token in tokens
+    ]
+    new_rows[0][COREFERENCE], new_rows[-1][COREFERENCE] = f"({number}", f"{number})"
+    rows[first.first : first.last + 1] = new_rows
     for index, row in enumerate(rows):
         row[WORD - 1] = str(index)
 
@@ -156,17 +156,7 @@ def _plural_verb(row: list[str]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file", type=Path)
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--seed", type=int, default=1, help="default: 1")
-    parser.add_argument("--force", action="store_true", help="replace an output that exists")
-    args = parser.parse_args()
-    check_outputs([args.output], [args.file], args.force)
-    changed = join(args.file.read_text(encoding="utf-8"), random.Random(args.seed))
-    args.output.write_text(changed, encoding="utf-8")
+    write_changed(make_parser(__doc__).parse_args(), join)
 
 
 if __name__ == "__main__":

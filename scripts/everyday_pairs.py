@@ -2,21 +2,19 @@
 Adds pairs to a file of SNLI whose texts differ only in an order, a number or a negation: the model
 `snli` of the package was in the end trained on such pairs.
 
-    python scripts/everyday_pairs.py data/snli/snli_1.0_train.jsonl my/snli.jsonl
+    python -m scripts.everyday_pairs data/snli/snli_1.0_train.jsonl my/snli.jsonl
 
 The pairs are made by rule of short hypotheses of the file, such as "A man is washing a dog."
 """
 
-import argparse
 import json
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from elmo_tasks.common.outputs import check_outputs
+from scripts.changed_file import make_parser, write_changed
 
 # How many examples of each kind are made. An example is one to three pairs.
 NUM_EXAMPLES = 300
@@ -63,7 +61,7 @@ def add_pairs(text: str, chance: random.Random) -> str:
     clauses = [*_clauses(hypotheses)]
     pairs += [*_numbers(hypotheses, chance)]
     kinds: list[Callable[[Sequence[Clause], random.Random], Iterator[Pair]]]
-    kinds = [_compared, _swapped, _before, _nobody, _past, _other]
+    kinds = [_compare, _swap, _before, _nobody, _past, _another_action]
     for kind in kinds:
         for _ in range(NUM_EXAMPLES):
             pairs += kind(clauses, chance)
@@ -98,7 +96,7 @@ def _numbers(hypotheses: Sequence[str], chance: random.Random) -> Iterator[Pair]
             yield sentence, _NUMBER.sub(word, sentence), label
 
 
-def _two(clauses: Sequence[Clause], chance: random.Random) -> tuple[str, str]:
+def _two_subjects(clauses: Sequence[Clause], chance: random.Random) -> tuple[str, str]:
     """Returns two people or things: by name, or by two nouns."""
     if chance.random() < 0.5:
         first, second = chance.sample(NAMES, 2)
@@ -107,8 +105,8 @@ def _two(clauses: Sequence[Clause], chance: random.Random) -> tuple[str, str]:
     return f"The {first}", f"The {second}"
 
 
-def _compared(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
-    a, b = _two(clauses, chance)
+def _compare(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    a, b = _two_subjects(clauses, chance)
     words = chance.choice(COMPARED).split("/")
     more, less = words if chance.random() < 0.5 else words[::-1]
     premise = _sentence(a, f"is {more} than", b)
@@ -117,8 +115,8 @@ def _compared(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair
     yield chance.choice([(premise, _sentence(a, f"is {less} than", b), C), (premise, premise, E)])
 
 
-def _swapped(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
-    a, b = _two(clauses, chance)
+def _swap(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+    a, b = _two_subjects(clauses, chance)
     if chance.random() < 0.25:
         verb = chance.choice(ONE_SIDED)
         yield _sentence(a, verb, b), _sentence(b, verb, a), N
@@ -147,7 +145,7 @@ def _swapped(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]
 
 def _before(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     first, second = chance.sample([clause for clause in clauses if clause.past], 2)
-    a, b = _two(clauses, chance)
+    a, b = _two_subjects(clauses, chance)
     one, two = f"{a} {first.past}{first.rest}", f"{b} {second.past}{second.rest}"
     if chance.random() < 0.3:
         two = chance.choice(["lunch", "dinner", "the film", "midnight", "the meeting", "noon"])
@@ -193,13 +191,13 @@ def _nobody(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
 
 def _past(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     clause = chance.choice([clause for clause in clauses if clause.past])
-    who = chance.choice([f"The {clause.noun}", chance.choice(NAMES), "He", "She", "They", "I"])
-    did = f"{who} {clause.past}{clause.rest}."
-    did_not, didnt = (f"{who} {no} {clause.base}{clause.rest}." for no in ("did not", "didn't"))
+    subject = chance.choice([f"The {clause.noun}", chance.choice(NAMES), "He", "She", "They", "I"])
+    did = f"{subject} {clause.past}{clause.rest}."
+    did_not, didnt = (f"{subject} {no} {clause.base}{clause.rest}." for no in ("did not", "didn't"))
     can, cannot, cant = (
-        f"{who} {word} {clause.base}{clause.rest}." for word in ("can", "cannot", "can't")
+        f"{subject} {word} {clause.base}{clause.rest}." for word in ("can", "cannot", "can't")
     )
-    never = f"{who} never {clause.past}{clause.rest}."
+    never = f"{subject} never {clause.past}{clause.rest}."
     yield from chance.sample(
         [
             (did, didnt, C),
@@ -220,14 +218,14 @@ def _past(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     )
 
 
-def _other(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
+def _another_action(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     """Who does not do one thing may do another."""
     first, second = chance.sample(clauses, 2)
-    who = chance.choice([f"The {first.noun}", chance.choice(NAMES)])
-    is_not, isnt = (f"{who} {no} {first.doing}{first.rest}." for no in ("is not", "isn't"))
-    yield chance.choice([is_not, isnt]), f"{who} is {second.doing}{second.rest}.", N
+    subject = chance.choice([f"The {first.noun}", chance.choice(NAMES)])
+    is_not, isnt = (f"{subject} {no} {first.doing}{first.rest}." for no in ("is not", "isn't"))
+    yield chance.choice([is_not, isnt]), f"{subject} is {second.doing}{second.rest}.", N
     yield chance.choice([(is_not, isnt, E), (isnt, is_not, E)])
-    yield isnt, f"{who} is {first.doing}{first.rest}.", C
+    yield isnt, f"{subject} is {first.doing}{first.rest}.", C
 
 
 def _sentence(first: str, verb: str, second: str) -> str:
@@ -237,17 +235,7 @@ def _sentence(first: str, verb: str, second: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file", type=Path)
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--seed", type=int, default=1, help="default: 1")
-    parser.add_argument("--force", action="store_true", help="replace an output that exists")
-    args = parser.parse_args()
-    check_outputs([args.output], [args.file], args.force)
-    changed = add_pairs(args.file.read_text(encoding="utf-8"), random.Random(args.seed))
-    args.output.write_text(changed, encoding="utf-8")
+    write_changed(make_parser(__doc__).parse_args(), add_pairs)
 
 
 if __name__ == "__main__":
