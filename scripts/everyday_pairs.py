@@ -28,6 +28,7 @@ higher/lower wider/narrower earlier/later nearer/farther""".split()
 ONE_SIDED = "loves likes hates trusts misses admires envies knows".split()
 # A noun that so many hypotheses begin with can do what another noun does.
 MIN_SUBJECTS = 3
+TOO_FEW = "has too few hypotheses such as 'A man is washing a dog.' to make pairs of them"
 
 _CLAUSE = re.compile(r"(?:A|An|The) (\w+) is (\w+ing)((?: [\w']+){0,4})\.?")
 _OBJECT = re.compile(r" (?:a|an|the) (\w+)")
@@ -54,11 +55,18 @@ class Clause(NamedTuple):
 
 
 def add_pairs(text: str, chance: random.Random) -> str:
-    """Adds pairs to those of a file, in a random order."""
+    """
+    Adds pairs to those of a file, in a random order. Raises `ValueError` if the file has too few
+    hypotheses to make pairs of.
+    """
     rows = [json.loads(line) for line in text.splitlines()]
     pairs = [(row["sentence1"], row["sentence2"], row["gold_label"]) for row in rows]
     hypotheses = sorted({pair[1] for pair in pairs})
     clauses = [*_clauses(hypotheses)]
+    num_nouns = len({clause.noun for clause in clauses})
+    num_pasts = sum(clause.past is not None for clause in clauses)
+    if num_nouns < 2 or num_pasts < 2 or not _clauses_to_swap(clauses):
+        raise ValueError(TOO_FEW)
     pairs += [*_numbers(hypotheses, chance)]
     kinds: list[Callable[[Sequence[Clause], random.Random], Iterator[Pair]]]
     kinds = [_compare, _swap, _before, _nobody, _past, _another_action]
@@ -121,15 +129,7 @@ def _swap(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
         verb = chance.choice(ONE_SIDED)
         yield _sentence(a, verb, b), _sentence(b, verb, a), N
         return
-    subjects = Counter(clause.noun for clause in clauses)
-    alive = [
-        (clause, object_match[1])
-        for clause in clauses
-        if (object_match := _OBJECT.fullmatch(clause.rest))
-        and min(subjects[clause.noun], subjects[object_match[1]]) >= MIN_SUBJECTS
-        and clause.noun != object_match[1]
-    ]
-    clause, object_ = chance.choice(alive)
+    clause, object_ = chance.choice(_clauses_to_swap(clauses))
     if a.startswith("The "):
         a, b = f"The {clause.noun}", f"The {object_}"
     premise = _sentence(a, f"is {clause.doing}", b)
@@ -141,6 +141,18 @@ def _swap(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:
     did, was = _sentence(a, clause.past, b), _sentence(b, f"was {clause.past} by", a)
     wrong = _sentence(a, f"was {clause.past} by", b)
     yield chance.choice([(did, was, E), (was, did, E), (did, wrong, C), (wrong, did, C)])
+
+
+def _clauses_to_swap(clauses: Sequence[Clause]) -> list[tuple[Clause, str]]:
+    """Returns the clauses whose object can do what another noun does, and the objects."""
+    subjects = Counter(clause.noun for clause in clauses)
+    return [
+        (clause, object_match[1])
+        for clause in clauses
+        if (object_match := _OBJECT.fullmatch(clause.rest))
+        and min(subjects[clause.noun], subjects[object_match[1]]) >= MIN_SUBJECTS
+        and clause.noun != object_match[1]
+    ]
 
 
 def _before(clauses: Sequence[Clause], chance: random.Random) -> Iterator[Pair]:

@@ -2,10 +2,11 @@ import json
 import random
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from scripts.everyday_pairs import NUM_EXAMPLES, add_pairs
+from scripts.everyday_pairs import NUM_EXAMPLES, TOO_FEW, add_pairs, main
 
 HYPOTHESES = [
     "A man is washing a dog.",
@@ -18,12 +19,12 @@ HYPOTHESES = [
     "They wash, walk, chase and carry.",
     "Three men are outside.",
 ]
+NAMES = ("sentence1", "sentence2", "gold_label")
 PAIRS = [("It rains.", each, "neutral") for each in HYPOTHESES]
 
 
 def add(seed: int) -> list[tuple[str, str, str]]:
-    names = ("sentence1", "sentence2", "gold_label")
-    text = "".join(json.dumps(dict(zip(names, pair))) + "\n" for pair in PAIRS)
+    text = "".join(json.dumps(dict(zip(NAMES, pair))) + "\n" for pair in PAIRS)
     return [
         tuple(json.loads(line).values())
         for line in add_pairs(text, random.Random(seed)).splitlines()
@@ -72,3 +73,19 @@ def test_only_verbs_whose_past_is_known_are_put_into_the_past() -> None:
 
     assert any(" washed " in text for text in texts)
     assert not any("ridden" in text or "rided" in text for text in texts)
+
+
+@pytest.mark.parametrize("hypotheses", [HYPOTHESES[:1], HYPOTHESES[:6], HYPOTHESES[1:2] * 3])
+def test_a_file_of_few_pairs_is_refused(
+    hypotheses: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [dict(zip(NAMES, ("It rains.", text, "neutral"))) for text in hypotheses]
+    file, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.setattr("sys.argv", ["everyday_pairs", str(file), str(output)])
+
+    with pytest.raises(SystemExit) as refused:
+        main()
+
+    assert str(refused.value) == f"error: {file}: {TOO_FEW}"
+    assert not output.exists()
