@@ -32,7 +32,8 @@ def _fast(in_go: Callable[..., str], in_cpp: Callable[..., str]) -> Callable[...
     def evaluate(*args: Any, **given: Any) -> str:
         # Go does not outlive a fork.
         if os.getpid() == process:
-            with suppress(RuntimeError):
+            # The text of an error of Go may lie in memory that is used again.
+            with suppress(RuntimeError, UnicodeDecodeError):
                 return in_go(*args, **given)
         return in_cpp(*args, **given)
 
