@@ -114,11 +114,11 @@ TRAINED_SNAPSHOT = {"state": "snapshot", "requires_grad": True}
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (TRAINED_SNAPSHOT, "use state 'reset' or 'carry'"),
     ({"state": "warm"}, "one of reset, snapshot, carry, not 'warm'"),
-    ({"options": "nowhere.json"}, "no file of options .*nowhere.json"),
+    ({"options": "nowhere.json"}, "nowhere.json"),
     *(({"content": text}, "is not JSON") for text in (b"{", b"", b"\xff")),
     *(({"content": text}, "is not a JSON object") for text in (b"[1, 2]", b"3")),
     *(
-        ({"char_ids": shape}, r"\(batch, length, 50\), with .*elmo_char")
+        ({"char_ids": shape}, r"\(batch, length, 50\), with all characters of .*elmo_char")
         for shape in ((2, 3), (2, 3, 49), (2, 4, 3, 50))
     ),
 ]

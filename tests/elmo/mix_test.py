@@ -270,7 +270,7 @@ def test_a_mix_is_read_as_it_was_written(tmp_path: Path, layers: Any) -> None:
         ("{", "is not JSON"),
         ("[]", "must be an object with gamma, layer_norm, layers, scalar_parameters"),
         ({**WHOLE, "more": 1}, "must be an object with"),
-        ({**WHOLE, "layers": 3}, "layers of a mix must be all, concat, last or an index"),
+        ({**WHOLE, "layers": 3}, "layers of a mix"),
         ({**WHOLE, "layer_norm": "token"}, "layer_norm of a mix must be"),
         *(
             ({**WHOLE, "scalar_parameters": w}, "3 numbers as scalar")

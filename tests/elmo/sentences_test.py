@@ -227,7 +227,7 @@ def test_functions_of_one_sentence_leave_out_padding() -> None:
 
     assert MODEL.next_words([*words, ""], 3) == MODEL.next_words("the dog", 3)
     assert MODEL.fill([*words, "", ""], 1, 3) == MODEL.fill(tuple(words), 1, 3)
-    with pytest.raises(ValueError, match="index must be from 0 to 1, not 2"):
+    with pytest.raises(ValueError, match="not 2"):
         MODEL.fill([*words, ""], 2, 3)
 
 

@@ -214,7 +214,7 @@ def test_a_frozen_bilm_takes_the_dtype_of_its_device(no_units: None) -> None:
 def test_a_bilm_that_trains_has_its_products_in_float32() -> None:
     assert make_bilm(make_options(), requires_grad=True, dtype="auto").trains
 
-    with pytest.raises(ConfigurationError, match="its dtype must be auto or float32"):
+    with pytest.raises(ConfigurationError, match="requires_grad"):
         make_bilm(make_options(), requires_grad=True, dtype="bfloat16")
     with pytest.raises(ConfigurationError, match="one of auto, float32, bfloat16, not 'int4'"):
         make_bilm(make_options(), dtype="int4")
