@@ -81,7 +81,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(
         save(content, path)
 
     monkeypatch.setattr(torch, "save", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError):
         checkpointer.save_checkpoint(trainer_at(1, 0))
 
     assert set(saved(tmp_path)) - set(before) <= {"model_state_e1_b0.th"}

@@ -10,6 +10,7 @@ import numpy
 import pytest
 import torch
 from allennlp.data import Vocabulary
+from allennlp.data.data_loaders import SimpleDataLoader
 from allennlp.models import Model
 from allennlp.training.metrics import (
     BLEU,
@@ -33,6 +34,7 @@ from scripts.faults import TRAININGS, difference, results, training_config
 from tests.helpers.configs import tiny
 from tests.helpers.language_model_configs import OFTEN_SAVED, shrunk
 from tests.helpers.training import train
+from tests.training.regularizer_test import OwnModel
 
 # `make check` kills the training of NER (scripts/faults.py).
 SST, SNLI, SQUAD, _, LANGUAGE_MODEL = TRAININGS
@@ -189,13 +191,15 @@ def test_a_checkpoint_of_another_number_of_processes_is_recovered(
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_several_workers_are_warned_of(num_workers: int, tmp_path: Path) -> None:
-    change = f"{{ data_loader+: {{ num_workers: {num_workers} }}, trainer+: {{ num_epochs: 1 }} }}"
+def test_several_workers_are_warned_of(
+    num_workers: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    loader: Any = SimpleDataLoader([], 1)
+    loader.num_workers = num_workers
 
-    train(sst(change), tmp_path / "run")
+    ElmoTrainer.from_partial_objects(OwnModel(), str(tmp_path), data_loader=loader, cuda_device=-1)
 
-    log = (tmp_path / "run" / "out.log").read_text()
-    assert log.count("two training runs of one seed differ") == num_workers - 1
+    assert caplog.text.count("two training runs of one seed differ") == num_workers - 1
 
 
 def draws() -> list[float]:

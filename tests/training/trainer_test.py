@@ -126,9 +126,10 @@ def test_recovering_with_other_weights_is_refused(
     with pytest.raises(AllenNlpError, match="Could not recover") as refusal:
         train(params, tmp_path / "model", recover=True)
 
-    assert "contains only the fingerprint of the biLM text_embedder.bilm" in str(
-        refusal.value.__cause__
-    )
+    assert (
+        "contains only the fingerprint of the biLM text_embedder.bilm, and this model's biLM has "
+        "other weights; load model.tar.gz, or best.th after the training has ended"
+    ) in str(refusal.value.__cause__)
 
 
 @pytest.mark.parametrize(
