@@ -261,7 +261,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(
 ) -> None:
     monkeypatch.setitem(KNOWN_MODELS, "sentiment", str(tmp_path))
 
-    with pytest.raises(ConfigurationError, match="no model of this name; .*mean 'sentiment'"):
+    with pytest.raises(ConfigurationError, match="mean 'sentiment'"):
         open_archive("sentimnt")
 
 
@@ -298,7 +298,7 @@ def test_a_name_that_is_not_that_of_the_bilm_is_refused(
         publish(sst[0], tmp_path / "published", bilm="mini")
     with pytest.raises(ConfigurationError, match=f"{FIXTURE_FILES[1]} is not the name of a biLM"):
         publish(sst[0], tmp_path / "published", bilm=str(FIXTURE_FILES[1]))
-    with pytest.raises(ConfigurationError, match="max_words must be 1 or more, not 0"):
+    with pytest.raises(ConfigurationError, match="max_words"):
         publish(sst[0], tmp_path / "published", max_words=0)
     assert not (tmp_path / "published").exists()
     with pytest.raises(ConfigurationError, match="published has files; choose another folder"):

@@ -79,7 +79,7 @@ def test_char_ids_that_may_lack_a_byte_are_refused(sentences: Any, width: int, m
     longest, char_ids = max(sizes, default=0), batch_char_ids(sentences, width)
 
     if width < most and longest + 2 >= width:
-        with pytest.raises(ConfigurationError, match="with all characters of long words"):
+        with pytest.raises(ConfigurationError):
             fitted_char_ids(char_ids, most)
     else:
         assert torch.equal(fitted_char_ids(char_ids, most), batch_char_ids(sentences, most))

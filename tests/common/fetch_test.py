@@ -229,9 +229,7 @@ def test_copies_are_used_without_the_hub(hub: Hub, monkeypatch: pytest.MonkeyPat
 
     assert hub_folder("owner/tiny") == folder
     message = refusal("owner/other")
-    assert message.startswith(
-        "there is no file or folder owner/other, and it cannot be fetched from the hub: "
-    )
+    assert message.startswith("there is no file or folder owner/other")
     assert "Connection refused" in message
     assert not hub.requests
 

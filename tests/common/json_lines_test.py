@@ -69,8 +69,8 @@ def test_texts_with_their_annotations_are_objects(text: str, tmp_path: Path) -> 
 # The text of a file, and words of the message.
 PANDAS = 'to_json\\(path, orient="records", lines=True\\)'
 REFUSED = [
-    ('[{"a": 1},\n 2]', "a.json:2: expected a JSON object, not '2'"),
-    ('[{"a": 1},\n\n {"a" 2}]', "a.json:3: not JSON: Expecting ':' delimiter: '{\"a\" 2}\\]'"),
+    ('[{"a": 1},\n 2]', "a.json:2: .* not '2'"),
+    ('[{"a": 1},\n\n {"a" 2}]', "a.json:3: .*: '{\"a\" 2}\\]'"),
     ('[{"a": 1},\n {"a": 2}', "a.json:2: not JSON: the file ends before its array does"),
     ('{\n "a": 1,\n', "a.json:1: not JSON: "),
     ('{"a": 1\n{"a": 2}\n', "a.json:1: not JSON: Expecting ',' delimiter"),

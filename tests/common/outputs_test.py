@@ -83,7 +83,7 @@ def test_a_folder_with_an_input_is_refused_by_whatever_name(data: st.DataObject)
             read = "data/deep/text.txt"
         written = data.draw(st.sampled_from([".", "data", "./data/deep", "data/deep/../../data"]))
 
-        with pytest.raises(ConfigurationError, match="is a folder with the input|is an input"):
+        with pytest.raises(ConfigurationError, match="input"):
             check_outputs([], [read], folders=[written])
 
 
@@ -93,7 +93,7 @@ def test_an_output_that_exists_is_replaced_only_with_force(tmp_path: Path) -> No
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
 
     for name in ("file", "dangling"):
-        with pytest.raises(ConfigurationError, match=f"{name} exists; .* replace it with --force"):
+        with pytest.raises(ConfigurationError, match=f"{name} exists"):
             check_outputs([tmp_path / name])
         check_outputs([tmp_path / name], force=True)
     with pytest.raises(ConfigurationError, match="folder is a folder: give the name of a file"):

@@ -76,7 +76,7 @@ def test_a_negative_size_is_refused() -> None:
     header[124:136] = 12 * b"\xff"
     header[148:156] = b"%06o\0 " % (sum(header) - sum(header[148:156]) + 8 * 32)
 
-    with pytest.raises(tarfile.TarError, match="neither a file nor a folder"):
+    with pytest.raises(tarfile.TarError):
         names(TarStream(packed(bytes(header)), 10**9))
 
 

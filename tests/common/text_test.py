@@ -69,5 +69,5 @@ def test_half_of_a_surrogate_pair_is_refused() -> None:
     assert parse_json(r'["\ud83d\ude00", "\u00e9"]') == ["\U0001f600", "é"]
 
     for text in (r'{"a": "x\ud800"}', r'["\ude00"]', rb'"\uD83D"'):
-        with pytest.raises(ValueError, match="half of a surrogate pair"):
+        with pytest.raises(ValueError, match="surrogate"):
             parse_json(text)

@@ -76,7 +76,7 @@ REFUSED: list[tuple[Any, str]] = [
     ([member("config.json/x", 1)], "Not a directory: "),
     ([member("vocabulary", 1)], "Is a directory: "),
     ([member("a", pax_headers={"path": "../../x"})], "'../../x' would be extracted"),
-    ([member("a", pax_headers={"mtime": "1e30"})], "is not unpacked: timestamp"),
+    ([member("a", pax_headers={"mtime": "1e30"})], "timestamp"),
 ]
 
 

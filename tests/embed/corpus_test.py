@@ -92,9 +92,9 @@ def test_the_share_that_was_read_grows_with_the_bytes(tmp_path: Path) -> None:
     [
         ("a.txt", "naïve".encode("latin-1"), "not UTF-8"),
         ("a.jsonl", b"{", "Expecting property name"),
-        ("a.jsonl", b"[1]", "expected a JSON object"),
+        ("a.jsonl", b"[1]", "JSON object"),
         ("a.jsonl", b'{"words": "a"}', "no field sentence or text"),
-        ("a.jsonl", b'{"text": 3}', "the text must be a string or a list of tokens, not 3"),
+        ("a.jsonl", b'{"text": 3}', "the text must be"),
         ("a.jsonl", b'{"text": ["a b"]}', "token 0 of the text has white space: 'a b'"),
     ],
 )

@@ -101,7 +101,7 @@ def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
 def test_an_error_in_a_process_is_raised_as_it_was(
     text: Path, tmp_path: Path, encoder: ElmoEncoder
 ) -> None:
-    with pytest.raises(ConfigurationError, match="too large for float16") as caught:
+    with pytest.raises(ConfigurationError, match="float16") as caught:
         scaled = ElmoMix(3)
         scaled.gamma.data.fill_(1e9)
         mixed = ElmoEncoder(encoder.bilm, scaled)

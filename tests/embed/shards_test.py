@@ -196,7 +196,7 @@ def test_a_folder_is_gone_on_with_only_as_it_was_begun(
     embedded(text, out)
     expected = rows(out)
 
-    with pytest.raises(ConfigurationError, match="another embedding; use the same"):
+    with pytest.raises(ConfigurationError, match="another embedding"):
         embedded(text, out, "top")
     with monkeypatch.context() as patch:
         patch.setattr(shards, "PART_TOKENS", 50)
@@ -209,7 +209,7 @@ def test_a_folder_is_gone_on_with_only_as_it_was_begun(
     ):
         embedded(text, out)
     text.write_text("".join(lines[:-15]), encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="begun with another text"):
+    with pytest.raises(ConfigurationError, match="another text"):
         embedded(text, out)
     assert_same(rows(out), expected)
 
@@ -230,7 +230,7 @@ def test_files_of_others_are_left_alone(text: Path, tmp_path: Path) -> None:
     out.mkdir()
     (out / "part-000000.parquet").write_text("mine")
 
-    with pytest.raises(ConfigurationError, match="has files that elmo-tasks embed did not write"):
+    with pytest.raises(ConfigurationError, match="has files"):
         embedded(text, out)
     assert os.listdir(out) == ["part-000000.parquet"]
 
