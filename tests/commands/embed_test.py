@@ -163,7 +163,7 @@ REFUSED: list[tuple[str, list[Any], str]] = [
     ("there.hdf5", ["--shards"], "there.hdf5 has files that elmo-tasks embed did not write"),
     ("there.hdf5", [], "there.hdf5 exists; choose another name, or replace it with --force"),
     (".", [], ". is a folder with the input text.txt in it"),
-    (os.curdir + "/new/../there.hdf5", [], "exists; choose another name"),
+    (os.curdir + "/new/../there.hdf5", [], "there.hdf5 exists"),
     ("memory://out.hdf5", [], "memory://out.hdf5 is an address: give --shards"),
     ("out.hdf5", ["--column", "text"], "text.txt is neither a table (.csv, .tsv, .parquet or .xls"),
     ("out.hdf5", [*FILES, "--bilm", "mini"], "without --bilm"),
@@ -300,7 +300,10 @@ def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 @pytest.mark.parametrize(
     ("changes", "differ"),
-    [(["--bilm", "mini"], "biLM"), (["--bilm", "mini", "--top"], "embedding and another biLM")],
+    [
+        (["--bilm", "mini"], "biLM and another dim"),
+        (["--bilm", "mini", "--top"], "embedding and another biLM and another dim"),
+    ],
 )
 def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
     changes: list[Any], differ: str, begun: Paths
@@ -309,7 +312,10 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
 
     message = refusal(*command)
 
-    assert message.startswith(f"elmo-embed: {begun.partial} was begun with another {differ}")
+    assert message == (
+        f"elmo-embed: {begun.partial} was begun with another {differ}; use the same settings and "
+        "text as then, or replace it with --force"
+    )
     assert len(list(begun.partial.glob("part-*"))) == 5
 
 

@@ -37,4 +37,4 @@ def test_overrides_change_the_config(tmp_path: Path) -> None:
 
     message = refusal("elmo-probe", config_file(tmp_path, "pos"), "-o", tag)
 
-    assert "the columns must have 'lemma' exactly once" in message
+    assert "'lemma' exactly once" in message

@@ -69,7 +69,7 @@ def test_misspelt_field_is_refused_by_training(
     file = tmp_path / "misspelt.json"
     file.write_text(json.dumps(tiny(folder, name, f"{{ {field}: 1 }}")))
 
-    with pytest.raises(ValueError, match=f"^the config has no field '{field}'"):
+    with pytest.raises(ValueError, match=f"no field '{field}'"):
         our_command("train", file, "-s", tmp_path / "model")
 
 

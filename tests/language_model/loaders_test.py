@@ -127,7 +127,7 @@ def test_a_text_of_one_sentence_is_one_batch_or_too_little(tmp_path: Path) -> No
     path.write_text("Yes .\n")
 
     assert sentences(make_loader("elmo_sentences", path)) == [("<S>", "Yes", ".", "</S>")]
-    with pytest.raises(ValueError, match="text has too little text for one batch"):
+    with pytest.raises(ValueError, match="too little text"):
         list(make_loader("elmo_windows", path))
 
 
@@ -140,7 +140,7 @@ def test_a_text_of_one_sentence_is_one_batch_or_too_little(tmp_path: Path) -> No
     ],
 )
 def test_a_batch_of_nothing_is_refused(kind: str, name: str, number: Any) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} must be 1 or more, not {number}"):
+    with pytest.raises(ConfigurationError, match=f"{name} must be"):
         make_loader(kind, **{name: number})
 
 

@@ -119,5 +119,5 @@ def test_allennlps_char_ids_are_refused_where_they_lack_characters_that_are_read
     ):
         bilm(batch_to_ids([WORDS]))
     for shape in ((2, 3), (1, 2, 0), (1, 1, 1, 60)):
-        with pytest.raises(ConfigurationError, match="expected char ids of shape"):
+        with pytest.raises(ConfigurationError):
             bilm(torch.ones(shape, dtype=torch.long))

@@ -300,7 +300,7 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"dtype": "float16"}, "dtype must be one of auto, float32, bfloat16, not 'float16'"),
+        ({"dtype": "float16"}, "dtype must be one of"),
         ({"bilm": make_bilm(make_options())}, "needs requires_grad: true"),
     ],
 )

@@ -181,12 +181,12 @@ def test_the_page_loads_only_files_of_the_server(address: str) -> None:
     assert "style=" not in html and not re.search(r"<script(?! [^>]*src=)|<style", html)
 
 
-@pytest.mark.parametrize("name", ["c#", "a b", "{x}", "it's", ""])
-def test_a_name_that_cannot_be_in_an_address_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_name_that_cannot_be_in_an_address_is_refused(tmp_path: Path) -> None:
     archive = load_archive(str(language_model(tmp_path)))
 
-    with pytest.raises(ConfigurationError, match="cannot be named .*: give it as NAME=MODEL"):
-        ServedModel(name, archive)
+    for name in ("c#", "a b", "{x}", "it's", ""):
+        with pytest.raises(ConfigurationError, match="cannot be named .*: give it as NAME=MODEL"):
+            ServedModel(name, archive)
 
 
 def test_no_file_of_the_page_names_another_machine() -> None:

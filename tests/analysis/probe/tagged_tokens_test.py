@@ -60,8 +60,8 @@ def test_without_further_columns_a_word_is_its_lemma_and_all_are_tags(tmp_path: 
 
 
 REFUSED = [
-    (["word", "pos"], {"tag_column": "ner"}, "the columns must have 'ner' exactly once"),
-    (["token", "pos"], {"tag_column": "pos"}, "the columns must have 'word' exactly once"),
+    (["word", "pos"], {"tag_column": "ner"}, "'ner' exactly once"),
+    (["token", "pos"], {"tag_column": "pos"}, "'word' exactly once"),
     (["word", "pos"], {"tag_column": "pos", "lemma_column": "lemma"}, "'lemma' exactly once"),
 ]
 

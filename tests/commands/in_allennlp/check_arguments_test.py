@@ -99,7 +99,11 @@ MISTAKES = [
         "model.text_embedder: bilm has no field dtyp; did you mean 'dtype'?",
     ),
     ("model.text_embedder.bilm", [1], "model.text_embedder: bilm must be the name"),
-    ("model.text_embedder.bilm", NOTHING, "model.text_embedder: give bilm together with"),
+    (
+        "model.text_embedder.bilm",
+        NOTHING,
+        "model.text_embedder: give bilm together with input_mix, output_mix or both; or give none",
+    ),
     (
         "model.text_embedder.input_mix.laeyrs",
         "all",

@@ -161,5 +161,5 @@ def test_a_folder_in_a_config_of_ours_is_what_its_libsonnet_is(folder: Path) -> 
 def test_what_is_no_folder_in_a_config_of_ours_is_refused(folder: Path, name: str) -> None:
     Path("pos.jsonnet").write_text(f"(import 'elmo_tasks/probe/pos.jsonnet') {{ bilm: '{name}' }}")
 
-    with pytest.raises(ConfigurationError, match=f"bilm must be one of base, .*, not {name}"):
+    with pytest.raises(ConfigurationError, match=f"not {name}"):
         read_config("pos.jsonnet")

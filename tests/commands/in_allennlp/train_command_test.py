@@ -77,7 +77,9 @@ def test_a_misspelt_field_of_a_config_is_refused_with_the_right_one(
     config = tmp_path / "mine.jsonnet"
     config.write_text(f"(import 'elmo_tasks/sst.libsonnet') {{ {field}: ['input'] }}")
 
-    with pytest.raises(ValueError, match=f"no field '{field}'; did you mean '{known}'"):
+    with pytest.raises(
+        ValueError, match=f"^the config has no field '{field}'; did you mean '{known}'"
+    ):
         our_command("train", config, "-s", tmp_path / "run")
 
 

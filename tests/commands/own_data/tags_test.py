@@ -42,7 +42,7 @@ def test_json_has_tags_in_the_field_with_a_list(row: dict, expected: Any, tmp_pa
     [
         ("in.conllu", "1\tRain" + "\t_" * 8, "pos", "has no column pos; did you mean '"),
         ("in.txt", "Rain\n", None, "has one column: expected a word and its tag"),
-        ("in.txt", "Rain N\n", "pos", "the columns must have 'pos' exactly once"),
+        ("in.txt", "Rain N\n", "pos", "'pos' exactly once"),
         ("in.txt", "\n", None, "has no token"),
         ("in.jsonl", '{"text": "Rain"}\n', None, "has no list of tags or spans in a field"),
     ],
