@@ -7,7 +7,7 @@ from allennlp.data import Batch, Instance, Token
 from elmo_tasks.models import srl_tagger
 from elmo_tasks.readers.entities import Entity, read_entities
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
-from elmo_tasks.readers.srl import Predicate
+from elmo_tasks.readers.srl_file import Predicate
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
 

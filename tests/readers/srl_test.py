@@ -6,7 +6,8 @@ from allennlp.data import Batch, Instance, Token, Vocabulary
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.indexers import CharIdsIndexer
-from elmo_tasks.readers.srl import Predicate, SrlReader, SrlSentence, read_srl
+from elmo_tasks.readers.srl import SrlReader
+from elmo_tasks.readers.srl_file import Predicate, SrlSentence, read_srl
 from tests.helpers.reading import words, written
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
