@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> None:
     from elmo_tasks.elmo.sentence_layers import SentenceLayers
     from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline
-    from elmo_tasks.serve.app import Limits, ServedModel, make_app
+    from elmo_tasks.serve.answering import Limits
+    from elmo_tasks.serve.app import ServedModel, make_app
     from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server
 
     # A wrong language code is noticed before the models are loaded.

@@ -7,7 +7,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.serve.app import Limits
+from elmo_tasks.serve.answering import Limits
 
 # The seconds that a stopping server has for the answers that it is computing, and for everything.
 _COMPUTED, _ALL = 2, 3

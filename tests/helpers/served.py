@@ -10,7 +10,8 @@ from allennlp.models import load_archive
 from starlette.applications import Starlette
 
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.serve.app import Limits, ServedModel, make_app
+from elmo_tasks.serve.answering import Limits
+from elmo_tasks.serve.app import ServedModel, make_app
 from elmo_tasks.serve.server import address_of, listen, make_server
 from tests.helpers.archives import make_archive
 from tests.helpers.configs import tiny

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from elmo_tasks.serve.app import Limits, ServedModel
+from elmo_tasks.serve.answering import Limits
+from elmo_tasks.serve.app import ServedModel
 from tests.helpers.served import app_of, running
 
 LIMITS = Limits(max_bytes=10_000, max_requests=3)
