@@ -65,7 +65,8 @@ _WORDS = Format("words", "word_table", WordTable, open_weights)
 def format_of(options: BiLmOptions) -> Format:
     if options.word_dim:
         # Imported here, since few biLMs are of this kind.
-        from elmo_tasks.bilm.many_langs import ManyLangsTokens, open_many_langs
+        from elmo_tasks.bilm.files.many_langs import open_many_langs
+        from elmo_tasks.bilm.many_langs import ManyLangsTokens
 
         return Format("ELMoForManyLangs", "many_langs", ManyLangsTokens, open_many_langs, False)
     return _WORDS if options.num_words else _CHARACTERS
@@ -89,7 +90,7 @@ def read_options(path: str | os.PathLike) -> dict[str, Any]:
     folder = Path(path).parent
     is_many_langs = any((folder / weights).is_file() for _, weights in OTHER_FILES)
     if "config_path" in options or ("lstm" not in options and is_many_langs):
-        from elmo_tasks.bilm.many_langs import many_langs_options
+        from elmo_tasks.bilm.files.many_langs import many_langs_options
 
         return many_langs_options(options, folder)
     return options

@@ -11,7 +11,7 @@ import torch
 
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import char_cnn
-from elmo_tasks.bilm.many_langs import many_langs_options
+from elmo_tasks.bilm.files.many_langs import many_langs_options
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoEncoder
