@@ -7,8 +7,7 @@ that read their config themselves are not checked here.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from inspect import Parameter
 from pathlib import Path
 from types import UnionType
@@ -17,26 +16,17 @@ from typing import Any, Union, get_args, get_origin
 from allennlp.commands.train import TrainModel
 from allennlp.common import FromParams, Lazy, Registrable
 from allennlp.common.from_params import infer_params
-from allennlp.data import DataLoader, DatasetReader, Vocabulary
+from allennlp.data import DatasetReader
 from allennlp.training import Trainer
 
-from elmo_tasks.commands.in_allennlp.argument_rules import (
-    check_indexers,
-    check_number,
-    is_complete,
-    is_given,
-)
+from elmo_tasks.commands.in_allennlp.argument_rules import check_number, is_complete, is_given
+from elmo_tasks.commands.in_allennlp.check_indexers import check_indexers
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text import did_you_mean, nearest_or_all
 
 # Numbers of the trainer that AllenNLP takes but cannot train with, and their least values.
 _AT_LEAST_1 = ("num_epochs", "num_gradient_accumulation_steps", "patience")
 _ABOVE_0 = ("grad_norm", "grad_clipping")
-
-# The errors that a class raises for arguments that do not fit; and the classes that read data while
-# they are made, so that such an error may be a bug of a reader.
-_OF_ARGUMENTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
-_OF_DATA = (DataLoader, TrainModel, Vocabulary)
 
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
@@ -83,33 +73,6 @@ def as_object(kind: Any, value: Any, path: str) -> dict[str, Any]:
     """
     _check(kind, value, path)
     return {"type": value} if isinstance(value, str) else value
-
-
-@contextmanager
-def named_errors() -> Iterator[None]:
-    """
-    Adds a path to errors while the block runs: an error of a class that AllenNLP makes from a
-    config becomes a `ConfigurationError` with the path of the class in the config. Errors of
-    classes that read data stay as they are.
-    """
-    original = FromParams.__dict__["from_params"]
-
-    def from_params(cls: Any, params: Any, *args: Any, **options: Any) -> Any:
-        path = str(getattr(params, "history", "")).rstrip(".")
-        try:
-            return original.__func__(cls, params, *args, **options)
-        except _OF_ARGUMENTS as error:
-            if isinstance(error, ValueError) or issubclass(cls, _OF_DATA):
-                raise
-            raise ConfigurationError(
-                f"{path or 'the config'}: no {cls.__name__} can be made ({error!r})"
-            ) from error
-
-    setattr(FromParams, "from_params", classmethod(from_params))  # noqa: B010
-    try:
-        yield
-    finally:
-        setattr(FromParams, "from_params", original)  # noqa: B010
 
 
 def _check_trainer(trainer: Mapping[str, Any]) -> None:

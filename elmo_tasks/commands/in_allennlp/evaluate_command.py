@@ -11,7 +11,8 @@ from allennlp.data import DataLoader
 from allennlp.evaluation import Evaluator
 
 from elmo_tasks.archives.open_archive import open_archive
-from elmo_tasks.commands.in_allennlp.check_arguments import as_object, named_errors
+from elmo_tasks.commands.in_allennlp.check_arguments import as_object
+from elmo_tasks.commands.in_allennlp.named_errors import named_errors
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.evaluator import check_loss
 from elmo_tasks.training.config_names import configs_by_name

@@ -11,7 +11,8 @@ from allennlp.common import Params
 from allennlp.common.params import parse_overrides
 from allennlp.models import Model
 
-from elmo_tasks.commands.in_allennlp.check_arguments import check_arguments, named_errors
+from elmo_tasks.commands.in_allennlp.check_arguments import check_arguments
+from elmo_tasks.commands.in_allennlp.named_errors import named_errors
 from elmo_tasks.commands.in_allennlp.quiet import kept_quiet
 from elmo_tasks.commands.in_allennlp.training_folder import (
     check_data,
