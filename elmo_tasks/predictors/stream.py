@@ -27,15 +27,16 @@ def stream(
     size: The most inputs in a group. Groups of long texts are smaller.
     """
     for group in _groups(inputs, size):
-        answers = iter(_answers(answer_all, [item for item in group if not _is_error(item)]))
+        readable = [item for item in group if not isinstance(item, Exception)]
+        answers = iter(_answers(answer_all, readable))
         for item in group:
-            yield item if _is_error(item) else next(answers)
+            yield item if isinstance(item, Exception) else next(answers)
 
 
 def answers_only(answers: Iterable[Any]) -> Iterator[Any]:
     """Yields the answers of a stream, and raises the first error in it."""
     for answer in answers:
-        if _is_error(answer):
+        if isinstance(answer, Exception):
             raise answer
         yield answer
 
@@ -85,7 +86,3 @@ def _answers(answer_all: Callable[[list[Any]], list[Any]], group: list[Any]) -> 
             return [error]
     middle = len(group) // 2
     return _answers(answer_all, group[:middle]) + _answers(answer_all, group[middle:])
-
-
-def _is_error(value: Any) -> bool:
-    return isinstance(value, Exception)
