@@ -50,7 +50,7 @@ _OF_NAMES = ("token_embedders", "token_indexers", "pretrained_files", "min_pretr
 class Mistake(NamedTuple):
     """A change at a dotted path of a config, in words and as a config."""
 
-    what: str
+    change: str
     path: str
     config: dict[str, Any]
 
@@ -71,8 +71,8 @@ def mistakes(folder: str, name: str) -> Iterator[Mistake]:
     """Yields all mistakes in a shipped config."""
     config = small(folder, name)
     for keys, value in _places(config):
-        for what, changed in _changes(keys, value):
-            yield Mistake(what, ".".join(map(str, keys)), _with(config, keys, changed))
+        for change, new_value in _changes(keys, value):
+            yield Mistake(change, ".".join(map(str, keys)), _with(config, keys, new_value))
 
 
 def small(folder: str, name: str) -> dict[str, Any]:
@@ -87,11 +87,11 @@ def cost(config: dict[str, Any]) -> Cost:
 
     def note(method: Any) -> Any:
         @functools.wraps(method)
-        def noted(*args: Any, **options: Any) -> Any:
+        def note_call(*args: Any, **options: Any) -> Any:
             is_read.append(True)
             return method(*args, **options)
 
-        return noted
+        return note_call
 
     with (
         tempfile.TemporaryDirectory() as parent,
@@ -106,14 +106,14 @@ def cost(config: dict[str, Any]) -> Cost:
             return Cost("", ())
         except Exception as error:
             line = message_of(error)
-            shown = line if line is not None else f"{type(error).__name__}: {error}"
+            message = line if line is not None else f"{type(error).__name__}: {error}"
             faults = {
                 "traceback": line is None,
                 "lines": line is not None and "\n" in line.strip(),
                 "late": bool(is_read),
                 "folder": run.exists(),
             }
-            return Cost(" ".join(shown.split()), tuple(k for k, v in faults.items() if v))
+            return Cost(" ".join(message.split()), tuple(k for k, v in faults.items() if v))
 
 
 def _places(value: Any, keys: tuple = ()) -> Iterator[tuple[tuple, Any]]:
@@ -135,12 +135,12 @@ def _changes(keys: tuple, value: Any) -> Iterator[tuple[str, Any]]:
     """Yields what can be wrong with a value, and the wrong one; a misspelt key as a function."""
     is_argument = isinstance(keys[-1], str) and not (len(keys) > 1 and keys[-2] in _OF_NAMES)
     if is_argument:
-        yield "name misspelt", _misspelt
+        yield "name misspelt", _misspell
         yield "left out", _GONE
         yield "null", None
     if isinstance(value, str):
         if keys[-1] == "type":
-            yield "value misspelt", _misspelt(value)
+            yield "value misspelt", _misspell(value)
         yield "a number for a string", 3
         yield "a list for a string", [value]
     elif isinstance(value, bool):
@@ -160,7 +160,7 @@ def _changes(keys: tuple, value: Any) -> Iterator[tuple[str, Any]]:
             yield "a number for a list", 3
 
 
-def _misspelt(name: str) -> str:
+def _misspell(name: str) -> str:
     """Swaps two letters in the middle, or adds one to a short name."""
     middle = len(name) // 2
     pair = name[middle - 1 : middle + 1]
@@ -170,9 +170,9 @@ def _misspelt(name: str) -> str:
 
 
 def _with(config: dict[str, Any], keys: tuple, value: Any) -> dict[str, Any]:
-    changed = copy.deepcopy(config)
+    new_config = copy.deepcopy(config)
     *parents, last = keys
-    within: Any = changed
+    within: Any = new_config
     for key in parents:
         within = within[key]
     if value is _GONE:
@@ -183,7 +183,7 @@ def _with(config: dict[str, Any], keys: tuple, value: Any) -> dict[str, Any]:
         within.update(items)
     else:
         within[last] = value
-    return changed
+    return new_config
 
 
 def _kind(mistake: Mistake, config: dict[str, Any]) -> tuple[str, str, str]:
@@ -193,7 +193,7 @@ def _kind(mistake: Mistake, config: dict[str, Any]) -> tuple[str, str, str]:
     for key in parents:
         within = within[int(key)] if isinstance(within, list) else within[key]
         kind = within.get("type", key) if isinstance(within, dict) else kind
-    return str(kind), re.sub(r"\d+", "N", last), mistake.what
+    return str(kind), re.sub(r"\d+", "N", last), mistake.change
 
 
 def main() -> None:
@@ -209,7 +209,7 @@ def main() -> None:
         result = " ".join(faults) or ("one line" if line else "no mistake")
         counts[result] += 1
         if args.all or faults:
-            print(f"{result} | {mistake.path} | {mistake.what} | {line:.200}", flush=True)
+            print(f"{result} | {mistake.path} | {mistake.change} | {line:.200}", flush=True)
     for result, number in sorted(counts.items()):
         print(f"{number:5} {result}")
 

@@ -18,23 +18,23 @@ def to_rst(lines: Iterable[str]) -> list[str]:
     bold, the entries below them a list, indented lines and the examples of a command code, and
     tables list tables. Single backticks are left, since `docs/conf.py` makes code of them.
     """
-    converted: list[str] = []
+    rst: list[str] = []
     in_section = False
     for block in _blocks(lines):
         if block[0].startswith("# "):
             in_section = True
-            converted += [f"**{block[0][2:]}**", ""]
+            rst += [f"**{block[0][2:]}**", ""]
         elif block[0].startswith("|"):
-            converted += _table(block)
+            rst += _table(block)
         elif in_section:
-            converted += _entries(block)
+            rst += _entries(block)
         elif block[0].startswith("    "):
-            converted += ["::", "", *block, ""]
+            rst += ["::", "", *block, ""]
         elif block[0] == "examples:":
-            converted += ["examples::", "", *block[1:], ""]
+            rst += ["examples::", "", *block[1:], ""]
         else:
-            converted += [*block, ""]
-    return converted
+            rst += [*block, ""]
+    return rst
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -91,12 +91,12 @@ def _row(name: str, kind: Kind, chance: random.Random, num_files: int) -> Row:
         expected = kind.read(path)
         for _ in range(num_files):
             path.write_bytes(whole)
-            what = damage(path, kind, chance)
+            change = damage(path, kind, chance)
             compared = expected if kind.must_equal else None
             answer = _in_child(partial(_answer, kind, path, compared))
             answers[answer] += 1
             if answer not in ("clear", "right"):
-                bad.append(f"{what}: {answer}")
+                bad.append(f"{change}: {answer}")
     return Row(name, num_files, answers["clear"], answers["right"], bad)
 
 
@@ -157,7 +157,7 @@ def _in_child(answer: Callable[[], str]) -> str:
     """Returns the answer of a process of its own, or what ended the process."""
     context = multiprocessing.get_context("fork")
     reading, writing = context.Pipe(duplex=False)
-    child = context.Process(target=lambda: writing.send(_measured(answer)))
+    child = context.Process(target=lambda: writing.send(_measure(answer)))
     child.start()
     writing.close()
     child.join(MOST_SECONDS)
@@ -171,7 +171,7 @@ def _in_child(answer: Callable[[], str]) -> str:
         return f"the process ended with {child.exitcode}"
 
 
-def _measured(answer: Callable[[], str]) -> str:
+def _measure(answer: Callable[[], str]) -> str:
     """Returns the answer, or how much memory it took if that is too much; prints nothing."""
     devnull = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
@@ -219,17 +219,17 @@ def _place(content: bytearray, chance: random.Random) -> int:
         # An empty file can only grow.
         content.append(0)
         return 0
-    where = chance.random()
-    if where < 0.3:
+    share = chance.random()
+    if share < 0.3:
         return chance.randrange(min(size, 4096))
-    return size - 1 - chance.randrange(min(size, 1024)) if where < 0.4 else chance.randrange(size)
+    return size - 1 - chance.randrange(min(size, 1024)) if share < 0.4 else chance.randrange(size)
 
 
 _VALUES: list[Any] = [None, True, 0, -1, 10**12, 1e30, 0.5, "", "x", [], {}, [[]], {"x": 1}]
 _VALUES += ["\ud800", "é" * 99]
 
 
-def _changed(text: str, chance: random.Random) -> str:
+def _change_text(text: str, chance: random.Random) -> str:
     """Returns JSON in which something is removed, renamed, swapped or replaced somewhere."""
     value = json.loads(text)
     places = list(_places(value))
@@ -258,13 +258,13 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _change_json(path: Path, chance: random.Random) -> None:
-    path.write_text(_changed(path.read_text(encoding="utf-8"), chance), encoding="utf-8")
+    path.write_text(_change_text(path.read_text(encoding="utf-8"), chance), encoding="utf-8")
 
 
 def _change_json_line(path: Path, chance: random.Random) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     index = chance.randrange(len(lines))
-    lines[index] = _changed(lines[index], chance)
+    lines[index] = _change_text(lines[index], chance)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -289,7 +289,7 @@ def _change_columns(path: Path, chance: random.Random) -> None:
 # Kinds of files.
 
 
-def _copied(source: Path) -> Callable[[Path], Path]:
+def _copy_to(source: Path) -> Callable[[Path], Path]:
     return lambda folder: Path(shutil.copy(source, folder))
 
 
@@ -353,13 +353,15 @@ def _data(name: str, reader: str, change: Callable[[Path, random.Random], None])
     def read(path: Path) -> Any:
         return len(list(DatasetReader.by_name(reader)().read(path)))
 
-    return Kind(_copied(FIXTURES / name), read, change, has_lines=True)
+    return Kind(_copy_to(FIXTURES / name), read, change, has_lines=True)
 
 
 KINDS = {
     "options": Kind(_bilm("options.json"), _read_bilm, _change_json),
     "weights": Kind(_bilm("weights.hdf5"), _read_bilm),
-    "archives": Kind(_copied(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, must_equal=True),
+    "archives": Kind(
+        _copy_to(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, must_equal=True
+    ),
     "stores": Kind(_store, lambda path: _layers(LayerStore(str(path.parent))), must_equal=True),
     "checkpoints: weights": Kind(_checkpoint("model_state_e0_b0.th"), _read_checkpoint, None, True),
     "checkpoints: training": Kind(

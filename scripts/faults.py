@@ -103,9 +103,9 @@ def kill_training(name: str, num_kills: int, chance: random.Random) -> Kills:
 
 
 def _is_within_an_epoch(folder: Path) -> bool:
-    saved = [path.stem.split("_") for path in folder.glob("training_state_e*_b*.th")]
-    when = [(int(epoch[1:]), int(batch[1:])) for *_, epoch, batch in saved]
-    return bool(when) and max(when)[1] > 0
+    names_of_states = [path.stem.split("_") for path in folder.glob("training_state_e*_b*.th")]
+    epochs_and_batches = [(int(epoch[1:]), int(batch[1:])) for *_, epoch, batch in names_of_states]
+    return bool(epochs_and_batches) and max(epochs_and_batches)[1] > 0
 
 
 def _kill(name: str, folder: Path, seconds: float) -> bool:

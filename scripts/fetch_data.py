@@ -173,10 +173,10 @@ def unpack(archive: Path, source: Source, name: str, url: str) -> Path:
     member = source.inside if source.first_lines else source.inside + name
     path = archive.with_name(name)
     try:
-        opened = gzip.open if source.first_lines else open
+        open_file = gzip.open if source.first_lines else open
         with zipfile.ZipFile(archive) as files, files.open(member) as all_lines:
             first_lines = itertools.islice(all_lines, source.first_lines)
-            with opened(path, "wb") as file:
+            with open_file(path, "wb") as file:
                 file.writelines(first_lines)
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
         raise OSError(f"cannot unpack {member} of {url}: {error}") from error

@@ -88,8 +88,8 @@ def trained_models() -> None:
         assert elmo_tasks.load("snli").predict(premise="A man eats.", hypothesis="He sits.")
         assert elmo_tasks.load("squad").predict(passage="Ann sees Bob.", question="Who?")
 
-    learnt = [line for line in output.getvalue().splitlines() if " was learnt from " in line]
-    assert [line.split()[0] for line in learnt] == ["sst", "ner", "coref"], output.getvalue()
+    learnt_lines = [line for line in output.getvalue().splitlines() if " was learnt from " in line]
+    assert [line.split()[0] for line in learnt_lines] == ["sst", "ner", "coref"], output.getvalue()
 
 
 def command_check() -> None:
@@ -148,10 +148,10 @@ def train_and_predict() -> None:
     )
     output = elmo_tasks("train", "sst.jsonnet", "-s", "runs/sst")
     Path("in.txt").write_text("A good film .\n")
-    answered = elmo_tasks("predict", "runs/sst", "in.txt")
+    answer = elmo_tasks("predict", "runs/sst", "in.txt")
 
     assert "epoch 1 of 1: " in output and "runs/sst/model.tar.gz" in output, output
-    assert "A good film ." in answered, answered
+    assert "A good film ." in answer, answer
 
 
 CHECKS: dict[str, list[Callable]] = {

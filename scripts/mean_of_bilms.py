@@ -39,8 +39,8 @@ def mean_of_bilms(first: str, second: str, folder: Path, share: float = 0.5) -> 
     if len(softmaxes) == 2:
         one, other = softmaxes
         # The weights are read again, because float16 has rounded them.
-        written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
-        write_softmax(folder, mean_of_softmaxes(one, other, share), written)
+        mean_bilm = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
+        write_softmax(folder, mean_of_softmaxes(one, other, share), mean_bilm)
 
 
 def mean_of_softmaxes(first: Softmax, second: Softmax, share: float) -> Softmax:

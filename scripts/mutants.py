@@ -161,7 +161,7 @@ def run(mutants: list[Mutant]) -> Iterator[dict[str, Any]]:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
-        shutil.copytree(ROOT, copy, ignore=_left_out)
+        shutil.copytree(ROOT, copy, ignore=_ignored)
         clean: dict[str, float] = {}
         for i, mutant in enumerate(mutants, start=1):
             if mutant.room not in clean:
@@ -251,7 +251,7 @@ def _without_annotations(source: str) -> str:
     return ast.dump(tree)
 
 
-def _left_out(folder: str, names: list[str]) -> list[str]:
+def _ignored(folder: str, names: list[str]) -> list[str]:
     outputs = {"build", "dist", "data", "runs"} if Path(folder) == ROOT else set()
     # Tests that start `allennlp` need the file that names its plugin.
     hidden = {name for name in names if name[0] == "."} - {".allennlp_plugins"}

@@ -186,18 +186,18 @@ def lowest(wheel: str, installed: str, python: str) -> str:
         (name,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = email.message_from_bytes(file.read(name))
     _, _, extras = installed.rstrip("]").partition("[")
-    needed = []
+    requirement_texts = []
     for requirement in map(Requirement, metadata.get_all("Requires-Dist", [])):
         marker, requirement.marker = requirement.marker, None
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras.split(",")):
-            needed.append(str(requirement))
+            requirement_texts.append(str(requirement))
     places = os.pathsep.join([str(ROOT / "build" / "uv" / "bin"), os.environ["PATH"]])
     uv = shutil.which("uv", path=places)
     if uv is None:
         sys.exit("--lowest needs uv: make build/uv")
     command = [uv, "pip", "compile", "-q", "--resolution", "lowest-direct", "--python", python]
     command += ["--find-links", str(Path(wheel).parent), "--no-annotate", "--no-header", "-"]
-    return run(command, input="\n".join(needed))
+    return run(command, input="\n".join(requirement_texts))
 
 
 def borrow(package: str, site_packages: Path) -> None:

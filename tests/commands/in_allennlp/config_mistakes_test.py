@@ -20,10 +20,10 @@ def test_a_mistake_costs_one_line_before_data_are_read_and_leaves_no_folder(
     found = [
         each
         for each in mistakes(folder, name)
-        if each.what in SHOWN and not any(part in CHOSEN for part in each.path.split("."))
+        if each.change in SHOWN and not any(part in CHOSEN for part in each.path.split("."))
     ]
     assert len(found) > 60
 
     for mistake in itertools.islice(found, 0, None, 6):
         line, faults = cost(mistake.config)
-        assert line and not faults, (mistake.path, mistake.what, line, faults)
+        assert line and not faults, (mistake.path, mistake.change, line, faults)
