@@ -72,10 +72,10 @@ def read_batches(text: Path, num_batches: int, size: int) -> list[torch.Tensor]:
     """Returns the char ids of batches of a text."""
     trees = re.compile(r"\([0-4] |\)")
     sentences = [trees.sub("", " ".join(words)).split() for words in sentences_of(text)]
-    needed = num_batches * size
-    if len(sentences) < needed:
-        sys.exit(f"{text} has {len(sentences)} sentences; {needed} are needed")
-    return list(map(batch_to_ids, lazy_groups_of(sentences[:needed], size)))
+    num_sentences = num_batches * size
+    if len(sentences) < num_sentences:
+        sys.exit(f"{text} has {len(sentences)} sentences; {num_sentences} are needed")
+    return list(map(batch_to_ids, lazy_groups_of(sentences[:num_sentences], size)))
 
 
 def measure(
@@ -112,8 +112,8 @@ def measure(
             outputs = {name: run() for name, run in runs.items()}
             times = alternate(runs, turns)
         peaks = {
-            name: in_a_process(peak_memory, whose, folder, batches[0].numpy())
-            for name, whose in ((THEIRS, "theirs"), ("layers", "ours"))
+            name: in_a_process(peak_memory, library, folder, batches[0].numpy())
+            for name, library in ((THEIRS, "theirs"), ("layers", "ours"))
         }
     num_tokens = sum(int((ids > 0).any(-1).sum()) for ids in batches)
     rows = []
@@ -125,11 +125,11 @@ def measure(
     return rows, list(times.values())
 
 
-def peak_memory(whose: str, folder: str, char_ids: Any) -> float:
+def peak_memory(library: str, folder: str, char_ids: Any) -> float:
     """Returns the megabytes of a process that computes the layers of one batch."""
     files = (f"{folder}/options.json", f"{folder}/weights.hdf5")
     with torch.no_grad():
-        bilm = _ElmoBiLm(*files) if whose == "theirs" else make_bilm(*files)
+        bilm = _ElmoBiLm(*files) if library == "theirs" else make_bilm(*files)
         bilm(torch.from_numpy(char_ids))
     return peak_megabytes()
 

@@ -115,12 +115,12 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
             text.write_text("".join(" ".join(words) + "\n" for words in turn), encoding="utf-8")
             outputs = {}
             for name, run in runs.items():
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 outputs[name] = run(turn)
-                seconds[name] += time.perf_counter() - begun
+                seconds[name] += time.perf_counter() - start
             with h5py.File(hdf5, "r") as file:
-                written = [file[str(index)][...] for index in range(len(turn))]
-            pairs = [*zip(written, outputs[UPSTREAM])]
+                layers_of_turn = [file[str(index)][...] for index in range(len(turn))]
+            pairs = [*zip(layers_of_turn, outputs[UPSTREAM])]
             pairs += zip(outputs[SPACY], (layers.mean(axis=0) for layers in outputs[UPSTREAM]))
             error = max(error, *(float(numpy.abs(one - other).max()) for one, other in pairs))
     return seconds, error

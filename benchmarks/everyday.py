@@ -38,13 +38,13 @@ def main() -> None:
     for name in tqdm(names, desc="tasks"):
         items = [item for item in inputs if item["task"] == name]
         answers = load(name).predict([item["input"] for item in items])
-        missed = [
+        failures = [
             (item, part)
             for item, part in zip(items, map(PARTS[name], answers))
             if not is_expected(name, part, item["expected"])
         ]
-        rows.append([f"`{name}`", len(items) - len(missed), len(items)])
-        misses += missed
+        rows.append([f"`{name}`", len(items) - len(failures), len(items)])
+        misses += failures
     report(["model", "as expected", "inputs"], rows)
     for item, part in misses if arguments.show else ():
         print(json.dumps({**item, "answered": part}, ensure_ascii=False))
@@ -57,7 +57,7 @@ def is_expected(task: str, part: Any, expected: Any) -> bool:
     if task == "squad":
         return plain(part) in map(plain, expected)
     if task == "srl":
-        return sorted(map(_numbered, part)) == sorted(map(_numbered, expected))
+        return sorted(map(_numbered_roles, part)) == sorted(map(_numbered_roles, expected))
     return sorted(map(_texts, part)) == sorted(map(_texts, expected))
 
 
@@ -70,7 +70,7 @@ def _texts(texts: list[str]) -> list[str]:
     return sorted(map(plain, texts))
 
 
-def _numbered(roles: dict[str, str]) -> list[tuple[str, str]]:
+def _numbered_roles(roles: dict[str, str]) -> list[tuple[str, str]]:
     """Returns the predicate and its numbered roles, in an order that can be compared."""
     return sorted(
         (role, plain(words)) for role, words in roles.items() if re.match(r"V$|ARG\d", role)

@@ -135,9 +135,9 @@ def corpus(size: str, arguments: argparse.Namespace) -> list[Row]:
 def training(size: str, arguments: argparse.Namespace) -> list[Row]:
     """Measures steps on batches of 2,560 tokens, as the config of this size has them."""
     text = [["<S>", *words, "</S>"] for words in made_up_text(arguments.sentences)]
-    chosen = list(batches_by_length(list(map(len, text)), 2560))
-    random.Random(0).shuffle(chosen)
-    batches = [[text[index] for index in batch] for batch in chosen[:8]]
+    batch_indices = list(batches_by_length(list(map(len, text)), 2560))
+    random.Random(0).shuffle(batch_indices)
+    batches = [[text[index] for index in batch] for batch in batch_indices[:8]]
     tensors = [
         (batch_char_ids(batch).to(arguments.device), word_ids(batch).to(arguments.device))
         for batch in batches
@@ -189,7 +189,7 @@ def compare(
     rows: dict[str, Row] = {name: {"what": name} for name in works}
     able = {}
     for name, work in works.items():
-        run = functools.partial(waited, work, "TF32" in name, arguments.device)
+        run = functools.partial(wait_for, work, "TF32" in name, arguments.device)
         try:
             result = run()
         except RuntimeError as problem:
@@ -203,7 +203,7 @@ def compare(
     return list(rows.values())
 
 
-def waited(work: Callable[[], Any], in_tf32: bool, device: str) -> Any:
+def wait_for(work: Callable[[], Any], in_tf32: bool, device: str) -> Any:
     """Returns the result of a work, once the device has computed it."""
     with tensor_float32(in_tf32):
         result = work()

@@ -33,8 +33,8 @@ from benchmarks.knowledge.classify import (
     accuracies,
     of_vectors,
     of_words,
-    shuffled,
-    tokenized,
+    shuffle,
+    tokenize,
 )
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.knowledge.layers import MEAN, mean_vectors, views
@@ -61,7 +61,7 @@ _SMILEY = re.compile(
 _THREE_LETTERS = re.compile(r"([a-z])\1{2,}", re.IGNORECASE)
 
 
-def _replaced(pattern: str, replacement: str, text: str) -> list[str]:
+def _replace(pattern: str, replacement: str, text: str) -> list[str]:
     return words_of(re.sub(pattern, replacement, text))
 
 
@@ -71,7 +71,7 @@ def _whole(pattern: str, text: str) -> list[str]:
     return list(chain(*([part] if row % 2 else words_of(part) for row, part in enumerate(parts))))
 
 
-def _each(change: Callable[[str], str], text: str) -> list[str]:
+def _map_words(change: Callable[[str], str], text: str) -> list[str]:
     return [change(word) for word in words_of(text)]
 
 
@@ -79,23 +79,23 @@ CUTS: dict[str, Callable[[str], list[str]]] = {
     "words": words_of,
     "a smiley one token": partial(_whole, r"((?<!\S)(?:[:;=][-'^]?[)(DPO/|]+|<3+)(?!\S))"),
     "`#word` one token": partial(_whole, r"(#\w+)"),
-    "`#` left out": partial(_replaced, r"#(?=\w)", ""),
+    "`#` left out": partial(_replace, r"#(?=\w)", ""),
     "`@name` one token": partial(_whole, r"(@\w+)"),
-    "`@name` replaced by John": partial(_replaced, r"@\w+", "John"),
-    "repeated letters twice": partial(_each, partial(_THREE_LETTERS.sub, r"\1\1")),
-    "repeated letters once": partial(_each, repeated_once),
-    "capitals in lower case": partial(_each, lower_case),
+    "`@name` replaced by John": partial(_replace, r"@\w+", "John"),
+    "repeated letters twice": partial(_map_words, partial(_THREE_LETTERS.sub, r"\1\1")),
+    "repeated letters once": partial(_map_words, repeated_once),
+    "capitals in lower case": partial(_map_words, lower_case),
     "both: `ElmoFeatures`": plain_words_of,
-    "spaCy's rules": lambda text: next(tokenized([text])),
+    "spaCy's rules": lambda text: next(tokenize([text])),
 }
 
 
 def main() -> None:
-    made = parser("loud_text", __doc__)
-    made.add_argument("bilm", help="name or folder of a biLM")
-    made.add_argument("--data", type=Path, default=Path("data"), help="default: data")
-    made.add_argument("--results", type=Path, default=Path("loud_text.json"))
-    arguments = made.parse_args()
+    options = parser("loud_text", __doc__)
+    options.add_argument("bilm", help="name or folder of a biLM")
+    options.add_argument("--data", type=Path, default=Path("data"), help="default: data")
+    options.add_argument("--results", type=Path, default=Path("loud_text.json"))
+    arguments = options.parse_args()
     kept = Kept(arguments.results)
     means = Means(ElmoEncoder.from_pretrained(arguments.bilm))
     key = f"{arguments.bilm} {means.encoder.bilm.fingerprint().hex()}"
@@ -116,10 +116,10 @@ def main() -> None:
 def sets(data: Path) -> Iterator[tuple[str, Shuffled]]:
     """Yields the names of the columns, and their texts and labels in a fixed random order."""
     for kind in _MADE_LOUD:
-        texts, labels = shuffled(KINDS[kind].read(data))
+        texts, labels = shuffle(KINDS[kind].read(data))
         yield f"{kind}, loud", (list(map(loud, texts, range(NUM_TEXTS))), labels[:NUM_TEXTS])
         yield kind, (texts[:NUM_TEXTS], labels[:NUM_TEXTS])
-    texts, labels = shuffled(read_smileys(data))
+    texts, labels = shuffle(read_smileys(data))
     texts, labels = texts[:NUM_TEXTS], labels[:NUM_TEXTS]
     yield "without smileys", ([_SMILEY.sub("", text) for text in texts], labels)
     yield "with smileys", (texts, labels)
@@ -136,10 +136,10 @@ def read_smileys(data: Path) -> Labelled:
             texts["happy" if happy else "sad"].append(line.strip().replace("# ", "#"))
     distinct = {label: sorted(set(sentences)) for label, sentences in texts.items()}
     num = min(map(len, distinct.values()))
-    drawn = {
+    samples = {
         label: random.Random(0).sample(sentences, num) for label, sentences in distinct.items()
     }
-    return list(chain(*drawn.values())), [label for label in drawn for _ in range(num)]
+    return list(chain(*samples.values())), [label for label in samples for _ in range(num)]
 
 
 def loud(text: str, seed: int) -> str:
@@ -169,15 +169,15 @@ class Means:
 
     def __init__(self, encoder: ElmoEncoder) -> None:
         self.encoder = encoder
-        self._kept: dict[tuple[str, ...], numpy.ndarray] = {}
+        self._vectors: dict[tuple[str, ...], numpy.ndarray] = {}
 
     def __call__(self, texts: Iterable[list[str]]) -> numpy.ndarray:
-        asked = list(map(tuple, texts))
-        new = [words for words in dict.fromkeys(asked) if words not in self._kept]
+        keys = list(map(tuple, texts))
+        new = [words for words in dict.fromkeys(keys) if words not in self._vectors]
         if new:
             vectors = views(mean_vectors(self.encoder, map(list, new)))[MEAN]
-            self._kept.update(zip(new, vectors.numpy()))
-        return numpy.stack([self._kept[words] for words in asked])
+            self._vectors.update(zip(new, vectors.numpy()))
+        return numpy.stack([self._vectors[words] for words in keys])
 
 
 def _measure(row: str, labelled: Shuffled, means: Means, data: Path) -> list[float]:
@@ -188,7 +188,7 @@ def _measure(row: str, labelled: Shuffled, means: Means, data: Path) -> list[flo
         features = of_vectors(means(CUTS[row](text) for text in texts))
     else:
         glove = read_glove(data)
-        features = of_vectors(numpy.stack([glove.mean(words) for words in tokenized(texts)]))
+        features = of_vectors(numpy.stack([glove.mean(words) for words in tokenize(texts)]))
     return accuracies(labels, NUM_UNSEEN, NUM_LABELS, features)
 
 

@@ -72,9 +72,9 @@ def measure(args: argparse.Namespace, seed: int, embedding: str) -> dict[str, fl
         _write_docs(args.data / "eng.train", size, seed, folder / "train.spacy")
         _write_docs(args.data / "eng.testa", _TEST_SENTENCES, 1, folder / "dev.spacy")
         nlp = init_nlp(config(args, seed, embedding, folder))
-        begun = time.process_time()
+        start = time.process_time()
         train(nlp, folder, stdout=io.StringIO(), stderr=io.StringIO())
-        seconds = time.process_time() - begun
+        seconds = time.process_time() - start
         best = json.loads((folder / "model-best" / "meta.json").read_text())
     return {"score": best["performance"][_SCORES[args.component][0]], "seconds": seconds}
 

@@ -92,7 +92,7 @@ def write(folder: Path, first: int, last: int, num_bytes: int) -> Taken:
     """Adds entries to the store, a batch in a transaction."""
     database = LayerDatabase(str(folder))
     numbers = numpy.random.default_rng(first).bytes(num_bytes * (_BATCH + 1))
-    begun = now()
+    start_time = now()
     for start in tqdm(range(first, last, _BATCH), desc=f"to {last:,} entries", leave=False):
         database.put(
             {
@@ -100,7 +100,7 @@ def write(folder: Path, first: int, last: int, num_bytes: int) -> Taken:
                 for index in range(start, min(start + _BATCH, last))
             }
         )
-    return now() - begun
+    return now() - start_time
 
 
 def look_up(folder: Path, count: int, num_keys: int) -> Taken:
@@ -108,11 +108,11 @@ def look_up(folder: Path, count: int, num_keys: int) -> Taken:
     database = LayerDatabase(str(folder))
     indices = numpy.random.default_rng(0).integers(0, count, num_keys)
     keys = [key_of(int(index)) for index in indices]
-    begun = now()
+    start_time = now()
     for start in range(0, num_keys, _BATCH):
         batch = keys[start : start + _BATCH]
         assert len(database.get(dict.fromkeys(batch))) == len(set(batch))
-    return now() - begun
+    return now() - start_time
 
 
 def now() -> Taken:

@@ -46,8 +46,8 @@ class Kind(NamedTuple):
 def measure(encoder: ElmoEncoder, data: Path) -> Rows:
     rows: Rows = {}
     for kind in KINDS:
-        texts, labels = shuffled(KINDS[kind].read(data))
-        vectors = mean_vectors(encoder, tokenized(texts))
+        texts, labels = shuffle(KINDS[kind].read(data))
+        vectors = mean_vectors(encoder, tokenize(texts))
         for name, features in views(vectors).items():
             rows |= _rows(kind, name, labels, of_vectors(features.numpy()))
         words, mean = of_words(texts), of_vectors(views(vectors)[MEAN].numpy())
@@ -60,8 +60,8 @@ def baselines(data: Path) -> Rows:
     glove = read_glove(data)
     rows: Rows = {}
     for kind in KINDS:
-        texts, labels = shuffled(KINDS[kind].read(data))
-        mean = numpy.stack([glove.mean(words) for words in tokenized(texts)])
+        texts, labels = shuffle(KINDS[kind].read(data))
+        mean = numpy.stack([glove.mean(words) for words in tokenize(texts)])
         rows |= _rows(kind, "TF-IDF", labels, of_words(texts))
         rows |= _rows(kind, "mean of GloVe", labels, of_vectors(mean))
     return rows | _means(rows)
@@ -102,14 +102,14 @@ KINDS = {
 SENTENCES = ("film reviews", "customer reviews", "questions")
 
 
-def shuffled(labelled: Labelled) -> tuple[list[str], numpy.ndarray]:
+def shuffle(labelled: Labelled) -> tuple[list[str], numpy.ndarray]:
     """Returns the texts and labels in a fixed random order."""
     texts, labels = labelled
     order = numpy.random.default_rng(_SEED).permutation(len(texts))
     return [texts[index] for index in order], numpy.array(labels)[order]
 
 
-def tokenized(texts: list[str]) -> Iterator[list[str]]:
+def tokenize(texts: list[str]) -> Iterator[list[str]]:
     tokenizer = ElmoSpacyTokenizer()
     for text in texts:
         yield [token.text for token in tokenizer.tokenize(text)]
@@ -139,11 +139,11 @@ def accuracies(
     scores = []
     for draw in range(DRAWS):
         random = numpy.random.default_rng(draw)
-        drawn = num_unseen + random.permutation(len(labels) - num_unseen)[:num_labels]
+        rows = num_unseen + random.permutation(len(labels) - num_unseen)[:num_labels]
         probabilities = sum(
-            _probabilities(*features(drawn, unseen), labels[drawn]) for features in several
+            _probabilities(*features(rows, unseen), labels[rows]) for features in several
         )
-        answers = numpy.unique(labels[drawn])[numpy.argmax(probabilities, axis=1)]
+        answers = numpy.unique(labels[rows])[numpy.argmax(probabilities, axis=1)]
         scores.append(100 * float((answers == labels[unseen]).mean()))
     return scores
 
@@ -153,9 +153,9 @@ def _probabilities(features: Any, unseen: Any, labels: numpy.ndarray) -> numpy.n
 
 
 def of_words(texts: list[str]) -> Features:
-    def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
+    def features(rows: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
         vectorizer = TfidfVectorizer()
-        drawn_features = vectorizer.fit_transform([texts[row] for row in drawn])
+        drawn_features = vectorizer.fit_transform([texts[row] for row in rows])
         # Features that are scaled by the root of C are regularized as with that C.
         scale = WORDS_C**0.5
         return scale * drawn_features, scale * vectorizer.transform([texts[row] for row in unseen])
@@ -164,10 +164,10 @@ def of_words(texts: list[str]) -> Features:
 
 
 def of_vectors(vectors: numpy.ndarray) -> Features:
-    def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
-        scaler = StandardScaler().fit(vectors[drawn])
+    def features(rows: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
+        scaler = StandardScaler().fit(vectors[rows])
         scale = MEANS_C**0.5
-        return scale * scaler.transform(vectors[drawn]), scale * scaler.transform(vectors[unseen])
+        return scale * scaler.transform(vectors[rows]), scale * scaler.transform(vectors[unseen])
 
     return features
 
@@ -175,8 +175,8 @@ def of_vectors(vectors: numpy.ndarray) -> Features:
 def _beside(*several: Features) -> Features:
     """Returns features side by side, for one classifier."""
 
-    def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
-        drawn_parts, unseen_parts = zip(*(features_of(drawn, unseen) for features_of in several))
+    def features(rows: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
+        drawn_parts, unseen_parts = zip(*(features_of(rows, unseen) for features_of in several))
         return hstack(drawn_parts).tocsr(), hstack(unseen_parts).tocsr()
 
     return features

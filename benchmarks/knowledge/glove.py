@@ -68,12 +68,12 @@ def measure(encoder: ElmoEncoder, data: Path) -> Rows:
     for start, end in zip([0, *RANKS], RANKS):
         targets, inputs = glove.vectors[start:end], tokens[start:end]
         mapped = make_pipeline(StandardScaler(), Ridge())
-        explained = cross_val_score(mapped, inputs, targets, cv=_FOLDS, scoring=_explained)
+        explained = cross_val_score(mapped, inputs, targets, cv=_FOLDS, scoring=_explained_variance)
         rows[f"GloVe explained, ranks {start + 1:,} to {end:,}"] = [100 * explained.mean()]
     return rows
 
 
-def _explained(mapped: Any, inputs: numpy.ndarray, targets: numpy.ndarray) -> float:
+def _explained_variance(mapped: Any, inputs: numpy.ndarray, targets: numpy.ndarray) -> float:
     return r2_score(targets, mapped.predict(inputs), multioutput="variance_weighted")
 
 

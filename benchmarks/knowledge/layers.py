@@ -24,8 +24,8 @@ def views(layers: torch.Tensor) -> dict[str, torch.Tensor]:
     """
     tokens, *contextual = layers.unbind(1)
     views_of_tokens = [tokens.chunk(2, dim=1)[0], *contextual]
-    named = {layer_name(index): layer for index, layer in enumerate(views_of_tokens)}
-    return {**named, SIDE_BY_SIDE: torch.cat(views_of_tokens, dim=1), MEAN: layers.mean(1)}
+    views = {layer_name(index): layer for index, layer in enumerate(views_of_tokens)}
+    return {**views, SIDE_BY_SIDE: torch.cat(views_of_tokens, dim=1), MEAN: layers.mean(1)}
 
 
 def mean_vectors(encoder: ElmoEncoder, sentences: Iterable[list[str]]) -> torch.Tensor:

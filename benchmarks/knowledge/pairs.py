@@ -19,7 +19,7 @@ _PREFIX = "pairs of a sense: "
 def measure(encoder: ElmoEncoder, data: Path) -> Rows:
     lines = [line.split("\t") for line in FILE.read_text(encoding="utf-8").splitlines()]
     row_parts = [
-        separated(encoder, word, [text.split() for text in texts]) for word, *texts in lines
+        separates(encoder, word, [text.split() for text in texts]) for word, *texts in lines
     ]
     *lstms, mean = (100 * torch.stack(row_parts).float().mean(0)).tolist()
     rows = {layer_name(index): share for index, share in enumerate(lstms, start=1)} | {MEAN: mean}
@@ -30,7 +30,7 @@ def baselines(data: Path) -> Rows:
     return {f"{_PREFIX}by chance": [100 / 3]}
 
 
-def separated(encoder: ElmoEncoder, word: str, sentences: list[list[str]]) -> torch.Tensor:
+def separates(encoder: ElmoEncoder, word: str, sentences: list[list[str]]) -> torch.Tensor:
     """
     Returns whether the word's vectors in the first two of three sentences are nearer by the cosine
     than both other pairs: for each LSTM layer, then for the mean of all layers.

@@ -75,8 +75,8 @@ def _columns(encoder: ElmoEncoder) -> dict[str, list[int]]:
     """Returns the columns of `_inputs` that belong to each layer, the last one included."""
     dim = encoder.bilm.get_output_dim()
     ends = [dim // 2 + dim * layer for layer in range(encoder.bilm.num_layers)]
-    named = {
+    views = {
         layer_name(layer): [*range(start, end), ends[-1]]
         for layer, (start, end) in enumerate(zip([0, *ends], ends))
     }
-    return {**named, SIDE_BY_SIDE: list(range(ends[-1] + 1))}
+    return {**views, SIDE_BY_SIDE: list(range(ends[-1] + 1))}

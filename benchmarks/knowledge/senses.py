@@ -19,8 +19,8 @@ def measure(encoder: ElmoEncoder, data: Path) -> Rows:
 
 def baselines(data: Path) -> Rows:
     train, dev, first = _read(data)
-    lemmas, senses = _tagged(dev)
-    most_frequent = MostFrequent(*_tagged(train))
+    lemmas, senses = _tagged_lemmas(dev)
+    most_frequent = MostFrequent(*_tagged_lemmas(train))
     predicted = {
         "first in WordNet": [first.get(lemma, "") for lemma in lemmas],
         "most frequent of each lemma": [most_frequent.of(lemma) for lemma in lemmas],
@@ -38,7 +38,7 @@ def _read(data: Path) -> tuple[list[GoldSentence], list[GoldSentence], dict[str,
     is added as a sentence of its own, with its first sense.
     """
     dev = list(_READER.read(data / "senses/semeval2007.txt"))
-    lemmas_of_dev = set(_tagged(dev)[0])
+    lemmas_of_dev = set(_tagged_lemmas(dev)[0])
     train = []
     for words, lemmas, tags in _READER.read(data / "senses/semcor.train.txt"):
         tags = [tag if lemma in lemmas_of_dev else () for lemma, tag in zip(lemmas, tags)]
@@ -47,12 +47,12 @@ def _read(data: Path) -> tuple[list[GoldSentence], list[GoldSentence], dict[str,
     lines = (data / "senses/wordnet30.first_sense.tsv").read_text(encoding="utf-8").splitlines()
     # A lemma may have several lines; its first one counts.
     first = dict(line.split("\t") for line in reversed(lines))
-    missing = sorted(lemmas_of_dev & first.keys() - set(_tagged(train)[0]))
+    missing = sorted(lemmas_of_dev & first.keys() - set(_tagged_lemmas(train)[0]))
     train += [GoldSentence([lemma], [lemma], [(first[lemma],)]) for lemma in missing]
     return train, dev, first
 
 
-def _tagged(sentences: list[GoldSentence]) -> tuple[list[str], list[tuple[str, ...]]]:
+def _tagged_lemmas(sentences: list[GoldSentence]) -> tuple[list[str], list[tuple[str, ...]]]:
     """Returns the lemmas and the tags of all tokens that have a tag."""
     pairs = [
         (lemma, tags)

@@ -67,23 +67,23 @@ def measure(task: str, args: argparse.Namespace, results: Kept) -> None:
             for name, system in systems_of_kind.items():
                 bilm = args.bilm if "elmo" in name.lower() else ""
                 key = "|".join([task, size, str(seed), name, bilm])
-                work = partial(tried, system, kind, examples, test, args.data, seed)
+                work = partial(try_system, system, kind, examples, test, args.data, seed)
                 results.get(key, measure=work)
 
 
-def tried(
+def try_system(
     system: Train, kind: str, train: list[Example], test: list[Example], data: Path, seed: int
 ) -> dict[str, float]:
     """Trains a system, and returns its score and what it took."""
-    begun = time.process_time()
+    start = time.process_time()
     predict = system(train, data.resolve(), seed)
-    trained = time.process_time()
+    trained_at = time.process_time()
     predictions = predict([example.text for example in test])
-    ended = time.process_time()
+    end = time.process_time()
     return {
         "score": score(kind, [example.gold for example in test], predictions),
-        "train": trained - begun,
-        "predict": 1000 * (ended - trained) / len(test),
+        "train": trained_at - start,
+        "predict": 1000 * (end - trained_at) / len(test),
         "labels": len(train),
     }
 

@@ -22,7 +22,7 @@ from spacy.training import biluo_tags_to_spans, iob_to_biluo
 from spacy.util import fix_random_seed, minibatch
 
 import elmo_tasks
-from benchmarks.knowledge.classify import MEANS_C, WORDS_C, tokenized
+from benchmarks.knowledge.classify import MEANS_C, WORDS_C, tokenize
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.own_text.data import Example, held_out, score
 from elmo_tasks.commands.in_allennlp.train_command import train_model
@@ -55,7 +55,7 @@ def _glove_mean(data: Path) -> FunctionTransformer:
     glove = read_glove(data)
 
     def means(texts: list[str]) -> numpy.ndarray:
-        return numpy.stack([glove.mean(words) for words in tokenized(texts)])
+        return numpy.stack([glove.mean(words) for words in tokenize(texts)])
 
     return FunctionTransformer(means)
 
@@ -83,9 +83,9 @@ def _spacy(kind: str) -> Train:
         nlp = spacy.blank("en")
         nlp.add_pipe(name)
         labels = {example.gold for example in examples} if kind == "texts" else set()
-        own, dev = held_out(examples)
-        docs = [reference(nlp, example, labels) for example in own]
-        pairs = [SpacyExample(bare(nlp, example), doc) for example, doc in zip(own, docs)]
+        train_part, dev = held_out(examples)
+        docs = [reference(nlp, example, labels) for example in train_part]
+        pairs = [SpacyExample(bare(nlp, example), doc) for example, doc in zip(train_part, docs)]
         optimizer = nlp.initialize(lambda: pairs)
         best, best_state, waited = -1.0, nlp.to_bytes(), 0
         for _ in range(_MAX_EPOCHS):
@@ -121,17 +121,17 @@ def _spacy(kind: str) -> Train:
 def _ours(kind: str, elmo_at: list[str], bilm: str) -> Train:
     def train(examples: list[Example], data: Path, seed: int) -> Predict:
         with tempfile.TemporaryDirectory() as folder:
-            own, dev = held_out(examples)
-            for name, part in (("train", own), ("dev", dev)):
+            train_part, dev = held_out(examples)
+            for name, part in (("train", train_part), ("dev", dev)):
                 text, gold = ("text", "label") if kind == "texts" else ("tokens", "tags")
                 rows = [json.dumps({text: example.text, gold: example.gold}) for example in part]
                 Path(folder, f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
-            batch_size, num_epochs, patience = schedule(len(own))
+            batch_size, num_epochs, patience = schedule(len(train_part))
             fields = {
                 "train_data_path": f"{folder}/train.jsonl",
                 "validation_data_path": f"{folder}/dev.jsonl",
                 "elmo_at": elmo_at,
-                "bilm": _chosen(bilm),
+                "bilm": _bilm_field(bilm),
                 "store": {"memory": 4000} if elmo_at else None,
                 "batch_size": batch_size,
                 "num_epochs": num_epochs,
@@ -168,7 +168,7 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Train:
     return train
 
 
-def _chosen(bilm: str) -> Any:
+def _bilm_field(bilm: str) -> Any:
     """Returns what a config has for a biLM: its name, or the files in the folder of a training."""
     file = Path(bilm, "bilm.libsonnet")
     return json.loads(_jsonnet.evaluate_file(os.fspath(file))) if file.is_file() else bilm
