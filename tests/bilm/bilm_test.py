@@ -115,7 +115,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (TRAINED_SNAPSHOT, "use state 'reset' or 'carry'"),
     ({"state": "warm"}, "one of reset, snapshot, carry, not 'warm'"),
     ({"options": "nowhere.json"}, "nowhere.json"),
-    *(({"content": text}, "is not JSON") for text in (b"{", b"", b"\xff")),
+    *(({"content": text}, "is not JSON") for text in (b"{", b"", b"\xff", 10**5 * b'{"a":')),
     *(({"content": text}, "is not a JSON object") for text in (b"[1, 2]", b"3")),
     *(
         ({"char_ids": shape}, r"\(batch, length, 50\), with all characters of .*elmo_char")

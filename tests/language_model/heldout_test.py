@@ -82,10 +82,8 @@ def test_the_file_of_a_task_is_compared_too(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_a_training_says_so(tmp_path: Path) -> None:
-    one_epoch = "{ trainer+: { num_epochs: 1 } }"
+    change = f"{{ validation_data_path: '{CORPUS}', trainer+: {{ num_epochs: 2 }} }}"
 
-    train(shrunk("small", one_epoch), tmp_path / "apart")
-    train(shrunk("small", one_epoch, f"{{ validation_data_path: '{CORPUS}' }}"), tmp_path / "twice")
+    train(shrunk("small", change), tmp_path / "run")
 
-    logs = [(tmp_path / name / "out.log").read_text() for name in ("apart", "twice")]
-    assert [log.count(SAID) for log in logs] == [0, 1]
+    assert (tmp_path / "run" / "out.log").read_text().count(SAID) == 1

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +6,6 @@ import pytest
 from elmo_tasks.bilm.files import options as options_file
 from elmo_tasks.bilm.files.layout import datasets
 from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
-from elmo_tasks.bilm.formats import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import make_options, shapes
 
@@ -171,10 +169,3 @@ def test_one_parameter_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(ConfigurationError, match=f"would have {number:,} parameters; at most "):
         BiLmOptions.from_dict(options)
-
-
-def test_json_that_is_too_deep_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "options.json"
-    path.write_text(100_000 * '{"a":' + "1" + 100_000 * "}")
-    with pytest.raises(ConfigurationError, match="options.json is not JSON"):
-        read_options(path)

@@ -126,43 +126,42 @@ MISTAKES = [
     ("trainer.cuda_device", "cpu", 'trainer.cuda_device must be a whole number, not "cpu"'),
 ]
 
-# Changes of two objects that belong together, of a config whose words have characters.
-_ENCODER = {"type": "cnn", "embedding_dim": 4, "num_filters": 3, "ngram_filter_sizes": [2, 5]}
-CHARACTERS = [
-    ({}, {}, "dataset_reader.token_indexers.characters must be of type elmo_word_characters"),
+# Changes of two objects that belong together, of a config whose words have characters: of the
+# indexer, of the embedding and of the encoder.
+CHARACTERS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = [
+    ({}, {}, {}, "dataset_reader.token_indexers.characters must be of type elmo_word_characters"),
     (
         {"type": "elmo_word_characters"},
         {"vocab_namespace": "token_characters"},
+        {},
         "dataset_reader.token_indexers.characters.min_padding_length must be 5 or more",
     ),
     (
         {"type": "elmo_word_characters", "min_padding_length": 5},
         {},
+        {},
         "characters.embedding.vocab_namespace must be 'token_characters', as that of "
         "dataset_reader.token_indexers.characters",
+    ),
+    (
+        {"type": "elmo_word_characters", "min_padding_length": 5},
+        {"vocab_namespace": "token_characters"},
+        {"ngram_filter_sizes": []},
+        "ngram_filter_sizes must have the width of a filter at least",
     ),
 ]
 
 
-def test_an_encoder_of_characters_without_filters_is_one_line() -> None:
-    indexer = {"type": "elmo_word_characters", "min_padding_length": 5}
-    encoding = {
-        "type": "elmo_character_encoding",
-        "encoder": {**_ENCODER, "ngram_filter_sizes": []},
-        "embedding": {"embedding_dim": 4, "vocab_namespace": "token_characters"},
-    }
-    mistaken = changed("dataset_reader.token_indexers.characters", indexer)
-    mistaken["model"]["text_embedder"]["words"]["token_embedders"]["characters"] = encoding
-
-    with pytest.raises(ConfigurationError, match="ngram_filter_sizes must have the width of a"):
-        check_arguments(mistaken)
-
-
-@pytest.mark.parametrize(("indexer", "embedding", "words"), CHARACTERS)
+@pytest.mark.parametrize(("indexer", "embedding", "encoder", "words"), CHARACTERS)
 def test_characters_that_an_encoder_cannot_read_are_one_line_before_data_are_read(
-    indexer: dict[str, Any], embedding: dict[str, Any], words: str, tmp_path: Path
+    indexer: dict[str, Any],
+    embedding: dict[str, Any],
+    encoder: dict[str, Any],
+    words: str,
+    tmp_path: Path,
 ) -> None:
-    encoding = {"type": "elmo_character_encoding", "encoder": _ENCODER}
+    cnn = {"type": "cnn", "embedding_dim": 4, "num_filters": 3, "ngram_filter_sizes": [2, 5]}
+    encoding = {"type": "elmo_character_encoding", "encoder": {**cnn, **encoder}}
     encoding["embedding"] = {"embedding_dim": 4, **embedding}
     mistaken = changed("dataset_reader.token_indexers.characters", indexer)
     mistaken["model"]["text_embedder"]["words"]["token_embedders"]["characters"] = encoding

@@ -388,7 +388,7 @@ def test_questions_about_one_long_passage(say: Any, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError):
         say(squad, questions, *options, "--output", manual, "--force")
     manual.write_text(" \n")
-    with pytest.raises(ValueError, match="manual.txt: .* passage"):
+    with pytest.raises(ValueError, match="manual.txt: there is no word in the passage"):
         say(squad, questions, *options)
     with pytest.raises(ValueError, match="this model takes no top_k for all inputs"):
         say(SST, questions, "--top-k", 2)
