@@ -31,7 +31,7 @@ from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.app import ServedModel
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import CONFIGS, FIXTURE_BILM
-from tests.helpers.served import app_of, running
+from tests.helpers.served import app_of, run_server
 
 DATA = "no\tThe boat left.\nyes\tDid it rain?\nno\tWe sang.\nyes\tWho left?\n"
 CONFIG = f"""
@@ -152,7 +152,7 @@ def test_the_commands_take_a_new_task(folder: Path, capsys: pytest.CaptureFixtur
 def test_python_and_the_page_take_a_new_task(folder: Path) -> None:
     (example,) = ToyPredictor.task.examples
     answer = elmo_tasks.load(folder / "run").predict(example["sentence"])
-    with running(app_of([ServedModel("toy", open_archive(folder / "run"))])) as address:
+    with run_server(app_of([ServedModel("toy", open_archive(folder / "run"))])) as address:
         (tab,) = httpx.get(f"{address}/models").json()["models"]
         shown = httpx.post(f"{address}/predict/toy", json=example).json()
         (text,) = httpx.post(f"{address}/saliency/toy", json=example).json()["texts"]

@@ -17,7 +17,7 @@ from elmo_tasks.archives.known_models import KNOWN_MODELS
 from elmo_tasks.archives.open_archive import _without_files
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.configs import ROOT, tiny
-from tests.helpers.hostile_configs import HARMLESS, REFUSED, put
+from tests.helpers.hostile_configs import HARMLESS, REFUSED, set_value
 
 
 def sst() -> dict[str, Any]:
@@ -41,7 +41,7 @@ def test_what_reads_fetches_or_runs_is_refused_by_its_path(
     path: str, value: Any, named: str
 ) -> None:
     config = sst()
-    put(path, value)(config)
+    set_value(path, value)(config)
 
     with pytest.raises(NotAllowed) as caught:
         check_config(config)
@@ -51,7 +51,7 @@ def test_what_reads_fetches_or_runs_is_refused_by_its_path(
 
 def test_a_pipeline_of_spacy_is_neither_fetched_nor_named(monkeypatch: pytest.MonkeyPatch) -> None:
     config = sst()
-    put("dataset_reader.tokenizer", {"type": "spacy", "language": "/any/pipeline"})(config)
+    set_value("dataset_reader.tokenizer", {"type": "spacy", "language": "/any/pipeline"})(config)
 
     monkeypatch.setattr(check_config_module, "find_spec", lambda name: None)
     with pytest.raises(ConfigurationError, match="en_core_web_sm of spaCy is not installed"):
@@ -76,7 +76,7 @@ def test_a_pipeline_of_spacy_is_neither_fetched_nor_named(monkeypatch: pytest.Mo
 )
 def test_what_reads_nothing_is_allowed(path: str, value: Any) -> None:
     config = sst()
-    put(path, value)(config)
+    set_value(path, value)(config)
 
     check_config(config)
 
@@ -109,7 +109,7 @@ def test_a_class_that_the_user_imported_is_allowed() -> None:
         """A tokenizer of this module."""
 
     config = sst()
-    put("dataset_reader.tokenizer", {"type": "own"})(config)
+    set_value("dataset_reader.tokenizer", {"type": "own"})(config)
 
     check_config(config)
 
@@ -121,7 +121,7 @@ def test_a_class_of_allennlp_models_is_allowed_only_if_the_user_named_the_packag
 
     Theirs.__module__ = "allennlp_models.some"
     config = sst()
-    put("dataset_reader.tokenizer", {"type": "theirs"})(config)
+    set_value("dataset_reader.tokenizer", {"type": "theirs"})(config)
 
     with pytest.raises(NotAllowed):
         check_config(config)

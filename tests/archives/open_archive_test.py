@@ -23,10 +23,10 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.unpacking import unpacked
-from tests.helpers.archives import language_model, member, repacked, sst
+from tests.helpers.archives import language_model, member, repack, sst
 from tests.helpers.command_line import allennlp, our_command
 from tests.helpers.configs import ROOT
-from tests.helpers.hostile_configs import HARMLESS, REFUSED, Change, put
+from tests.helpers.hostile_configs import HARMLESS, REFUSED, Change, set_value
 
 SST = ROOT / "fixtures" / "sst.txt"
 CORPUS = ROOT / "fixtures" / "corpus" / "train.txt"
@@ -120,8 +120,8 @@ def test_each_door_opens_an_archive_and_refuses_one_that_runs_a_program_or_leave
     temporary = tmp_path / "a" / "b"
     temporary.mkdir(parents=True)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    running = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
-    leaving = repacked(archive, tmp_path / "b.tar.gz", members=[member("../../marker", 1)])
+    running = repack(archive, tmp_path / "a.tar.gz", set_value("dataset_reader", program(marker)))
+    leaving = repack(archive, tmp_path / "b.tar.gz", members=[member("../../marker", 1)])
 
     assert ": dataset_reader in config.json " in refusal(DOORS[door], running, tmp_path)
     assert "'../../marker' would be extracted" in refusal(DOORS[door], leaving, tmp_path)
@@ -133,7 +133,7 @@ def test_each_door_opens_an_archive_and_refuses_one_that_runs_a_program_or_leave
 def test_the_message_names_the_archive_the_part_and_what_to_do(
     path: str, value: Any, named: str, archive: Path, tmp_path: Path
 ) -> None:
-    hostile = repacked(archive, tmp_path / "a.tar.gz", put(path, value))
+    hostile = repack(archive, tmp_path / "a.tar.gz", set_value(path, value))
 
     message = refusal(open_archive, hostile)
 
@@ -145,7 +145,7 @@ def test_the_message_names_the_archive_the_part_and_what_to_do(
 def test_what_only_a_training_reads_is_not_read(
     path: str, value: Any, archive: Path, tmp_path: Path
 ) -> None:
-    open_archive(repacked(archive, tmp_path / "a.tar.gz", put(path, value)))
+    open_archive(repack(archive, tmp_path / "a.tar.gz", set_value(path, value)))
 
     assert not Path("/any").exists()
 
@@ -251,16 +251,19 @@ def test_a_folder_with_something_else_than_data_is_refused_in_one_line(
 # A change of the config, and words of the message.
 CONFIGS: dict[str, tuple[Change, str]] = {
     "no model": (lambda config: config.pop("model") and None, "config.json has no model"),
-    "a number": (put("model", 3), ""),
-    "a list for a number": (put("model.encoder.hidden_size", []), ""),
-    "an unknown argument": (put("model.no_such_argument", 1), "no_such_argument"),
-    "another width": (put("model.text_embedder.words.token_embedders.tokens.embedding_dim", 7), ""),
+    "a number": (set_value("model", 3), ""),
+    "a list for a number": (set_value("model.encoder.hidden_size", []), ""),
+    "an unknown argument": (set_value("model.no_such_argument", 1), "no_such_argument"),
+    "another width": (
+        set_value("model.text_embedder.words.token_embedders.tokens.embedding_dim", 7),
+        "",
+    ),
     "great widths": (
-        put("model.encoder", {"type": "lstm", "input_size": 10**4, "hidden_size": 10**4}),
+        set_value("model.encoder", {"type": "lstm", "input_size": 10**4, "hidden_size": 10**4}),
         "the model asks for ",
     ),
     "many layers": (
-        put(
+        set_value(
             "model.encoder",
             {
                 "type": "compose",
@@ -270,7 +273,7 @@ CONFIGS: dict[str, tuple[Change, str]] = {
         ),
         "the model asks for ",
     ),
-    "control characters": (put("model.\x1b[2J", 1), "\\x1b[2J"),
+    "control characters": (set_value("model.\x1b[2J", 1), "\\x1b[2J"),
 }
 
 
@@ -279,7 +282,7 @@ def test_a_config_that_does_not_fit_is_refused_in_one_line(
     name: str, archive: Path, tmp_path: Path
 ) -> None:
     change, words = CONFIGS[name]
-    wrong = repacked(archive, tmp_path / "a.tar.gz", change)
+    wrong = repack(archive, tmp_path / "a.tar.gz", change)
 
     message = refusal(open_archive, wrong)
 
@@ -310,7 +313,7 @@ def test_a_language_model_continues_only_with_an_archive_that_is_data(tmp_path: 
     whole = language_model(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     vocab = Vocabulary.from_files(tmp_path / "vocabulary")
-    hostile = repacked(whole, tmp_path / "a.tar.gz", members=[member("../marker", 1)])
+    hostile = repack(whole, tmp_path / "a.tar.gz", members=[member("../marker", 1)])
 
     def continue_with(archive: Path) -> Model:
         params = Params({**config["model"], "pretrained_file": str(archive)})

@@ -11,7 +11,7 @@ from elmo_tasks.language_model.model import softmax_of
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers.archives import SENTENCES, language_model
 from tests.helpers.command_line import allennlp
-from tests.helpers.language_models import bounded
+from tests.helpers.language_models import limit_words
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_words_may_be_bounded(archive: Path, tmp_path: Path, capsys: pytest.Capt
     model = LanguageModel.from_pretrained(tmp_path / "lm")
     assert len(model.softmax.words) == 6 and "Words: 5." in capsys.readouterr().out
     trained = load_archive(archive).model
-    exact = LanguageModel(trained.bilm, bounded(softmax_of(trained), 5))
+    exact = LanguageModel(trained.bilm, limit_words(softmax_of(trained), 5))
     expected, found = exact.perplexity(SENTENCES), model.perplexity(SENTENCES)
     assert found.mean == pytest.approx(expected.mean, rel=0.01)
     assert found.num_unknown == expected.num_unknown

@@ -26,7 +26,7 @@ from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from tests.helpers import archives
 from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, our_command
-from tests.helpers.hub_server import served
+from tests.helpers.hub_server import serve_hub
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files, random_weights, write_files
 
 TASKS = ("sst", "snli", "squad", "ner")
@@ -226,7 +226,7 @@ def test_a_model_comes_from_a_repository(
         if path.is_file()
     }
     bilm = {path.name: path.read_bytes() for path in FIXTURE_FILES}
-    with served(tmp_path / "cache", monkeypatch) as hub:
+    with serve_hub(tmp_path / "cache", monkeypatch) as hub:
         hub.add("owner/bilm", bilm)
         publish(sst[0], tmp_path / "published", bilm="owner/bilm")
         hub.add("owner/sst", {**files, "weights.th": b"x"})
@@ -239,7 +239,7 @@ def test_a_model_comes_from_a_repository(
         for name in ("owner/sst", "owner/both@main"):
             assert elmo_tasks.load(name).predict("A film.") == expected
         assert ElmoEncoder.from_pretrained("owner/sst", "input").bilm.num_layers == 3
-        assert "weights.th" not in hub.fetched()
+        assert "weights.th" not in hub.fetched_files()
 
 
 def test_a_file_or_folder_comes_before_a_name(

@@ -28,7 +28,7 @@ from elmo_tasks.common.vector_files import read_vectors
 from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.predictors.load import load
 from tests.helpers.bilm_examples import SENTENCE
-from tests.helpers.hub_server import Hub, served
+from tests.helpers.hub_server import Hub, serve_hub
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
 
@@ -153,7 +153,7 @@ FILES = {path.name: path.read_bytes() for path in FIXTURE_FILES}
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    with served(tmp_path / "cache", monkeypatch) as hub:
+    with serve_hub(tmp_path / "cache", monkeypatch) as hub:
         yield hub
 
 
@@ -203,8 +203,8 @@ def test_only_data_files_within_the_folder_are_fetched(hub: Hub, tmp_path: Path)
 
     folder = Path(hub_folder("owner/tiny"))
 
-    assert hub.fetched() == {"options.json", "weights.hdf5", "tokens.txt"}
-    assert {path.name for path in folder.rglob("*") if path.is_file()} == hub.fetched()
+    assert hub.fetched_files() == {"options.json", "weights.hdf5", "tokens.txt"}
+    assert {path.name for path in folder.rglob("*") if path.is_file()} == hub.fetched_files()
     assert not list(tmp_path.rglob("x.txt")) and not list(tmp_path.rglob("b.txt"))
 
 
@@ -239,7 +239,7 @@ def test_a_repository_of_many_bytes_is_not_fetched(hub: Hub) -> None:
     hub.sizes["weights.hdf5"] = 8 * 10**9
 
     assert "its files have over 8,000,000,000 bytes" in refusal("owner/tiny")
-    assert not hub.fetched()
+    assert not hub.fetched_files()
 
 
 def test_a_full_disk_is_not_taken_for_a_hub_that_cannot_be_reached(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import FILES, FOLDER
-from tests.golden.numbers import assert_close, rounded
+from tests.golden.numbers import assert_close, round_numbers
 
 CASES = [(file, name) for file, golden in FILES.items() for name in golden.cases]
 
@@ -20,6 +20,6 @@ def test_results_are_the_golden_ones(file: str, name: str, tmp_path: Path) -> No
     expected = json.loads((FOLDER / f"{file}.json").read_text(encoding="utf-8"))
 
     assert expected.keys() == golden.cases.keys()
-    found = rounded(golden.cases[name](tmp_path))
+    found = round_numbers(golden.cases[name](tmp_path))
 
     assert_close(found, expected[name], {"rel": golden.rel, "abs": golden.abs}, name)

@@ -15,7 +15,7 @@ import torch
 
 import elmo_tasks.plugin  # noqa: F401  registers every name
 from tests.golden.cases import FILES, FOLDER
-from tests.golden.numbers import rounded
+from tests.golden.numbers import round_numbers
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
             if not chosen or f"{file}/{name}".startswith(chosen):
                 print(f"{file}/{name}", file=sys.stderr)
                 with tempfile.TemporaryDirectory() as folder:
-                    cases[name] = rounded(compute(Path(folder)))
+                    cases[name] = round_numbers(compute(Path(folder)))
         cases = {name: cases[name] for name in golden.cases if name in cases}
         path.write_text(_text(cases), encoding="utf-8")
 

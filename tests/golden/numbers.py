@@ -8,12 +8,12 @@ import pytest
 DIGITS = 6
 
 
-def rounded(value: Any) -> Any:
+def round_numbers(value: Any) -> Any:
     """Returns JSON, in which numbers have six digits."""
     if isinstance(value, dict):
-        return {str(key): rounded(child) for key, child in value.items()}
+        return {str(key): round_numbers(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(child) for child in value]
+        return [round_numbers(child) for child in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 

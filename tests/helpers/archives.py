@@ -111,7 +111,7 @@ def set_mixes(folder: Path, **values: tuple[list[float], float]) -> None:
     torch.save(state, folder / "best.th")
 
 
-def repacked(
+def repack(
     archive: Path,
     target: Path,
     config: Callable[[dict[str, Any]], Any] | None = None,
@@ -137,7 +137,7 @@ def repacked(
 
 
 def member(name: str, size: int = 0, **fields: Any) -> tarfile.TarInfo:
-    """Makes a member for `repacked`; `fields` are attributes of `tarfile.TarInfo`."""
+    """Makes a member for `repack`; `fields` are attributes of `tarfile.TarInfo`."""
     made = tarfile.TarInfo(name)
     made.size = size
     for field, value in fields.items():

@@ -15,7 +15,7 @@ TINY = f"(import '{ROOT}/fixtures/tiny.libsonnet')"
 FIXTURE_BILM = f"{TINY}.bilm"
 
 
-def _tracked() -> list[Path]:
+def _tracked_configs() -> list[Path]:
     """
     Returns the configs that git has: one that a user saves beside the shipped ones is not tested.
     Without git, there are those of a release.
@@ -31,7 +31,7 @@ def _tracked() -> list[Path]:
 
 # The names of the configs by their folders.
 SHIPPED: dict[str, list[str]] = {}
-for _path in _tracked():
+for _path in _tracked_configs():
     SHIPPED.setdefault(_path.parent.name, []).append(_path.stem)
 
 TASKS = [name for name in SHIPPED if name not in ("bilm", *NO_TASKS)]

@@ -4,7 +4,7 @@ from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.analysis.errors.compare_answers import COMPARISONS, Compared
 
 
-def classified(expected: str, predicted: str, confidence: float = 0.5, length: int = 5) -> Case:
+def class_case(expected: str, predicted: str, confidence: float = 0.5, length: int = 5) -> Case:
     is_right = expected == predicted
     claim = Claim(predicted, expected, confidence, is_right)
     text = f"{expected} as {predicted} *{length}*"
@@ -14,16 +14,16 @@ def classified(expected: str, predicted: str, confidence: float = 0.5, length: i
 
 # Seven of the ten cases are right: 4 of the 5 of class a, and 3 of the 5 of class b.
 CLASSIFIED = [
-    classified("a", "a", 0.95, 2),
-    classified("a", "a", 0.95, 3),
-    classified("a", "a", 0.85, 4),
-    classified("a", "a", 0.65, 5),
-    classified("a", "b", 0.99, 6),
-    classified("b", "b", 0.75, 7),
-    classified("b", "b", 0.75, 8),
-    classified("b", "b", 1.0, 9),
-    classified("b", "a", 0.55, 10),
-    classified("b", "a", 0.85, 20),
+    class_case("a", "a", 0.95, 2),
+    class_case("a", "a", 0.95, 3),
+    class_case("a", "a", 0.85, 4),
+    class_case("a", "a", 0.65, 5),
+    class_case("a", "b", 0.99, 6),
+    class_case("b", "b", 0.75, 7),
+    class_case("b", "b", 0.75, 8),
+    class_case("b", "b", 1.0, 9),
+    class_case("b", "a", 0.55, 10),
+    class_case("b", "a", 0.85, 20),
 ]
 
 

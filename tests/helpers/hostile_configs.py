@@ -94,7 +94,7 @@ HARMLESS: list[tuple[str, Any]] = [
 ]
 
 
-def put(path: str, value: Any) -> Change:
+def set_value(path: str, value: Any) -> Change:
     """Returns a change of a config that sets the value at a dotted path."""
 
     def change(config: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ SHAPE = (12, 36)
 Change = Callable[[h5py.File], None]
 
 
-def _set(value: object) -> Change:
+def _replace_with(value: object) -> Change:
     """Returns a change that puts a value, or a link, in place of the dataset."""
 
     def change(file: h5py.File) -> None:
@@ -41,7 +41,7 @@ def _create(*args: object, **settings: object) -> Change:
 
 
 def _external_link(file: h5py.File) -> None:
-    _set(h5py.ExternalLink(_other_file(file), MATRIX))(file)
+    _replace_with(h5py.ExternalLink(_other_file(file), MATRIX))(file)
 
 
 def _external_group(file: h5py.File) -> None:
@@ -75,7 +75,7 @@ def _times(file: h5py.File) -> None:
     h5py.h5d.create(file[parent].id, name.encode(), h5py.h5t.UNIX_D32LE, space)
 
 
-def _nested(file: h5py.File) -> None:
+def _nest(file: h5py.File) -> None:
     group = file
     for _ in range(3000):
         group = group.create_group("g")
@@ -99,22 +99,25 @@ KINDS: dict[str, tuple[Change, str]] = {
     "external link": (_external_link, f"{MATRIX} is a link; links are not followed"),
     "external group": (_external_group, "CNN is a link; links are not followed"),
     "link to itself": (
-        _set(h5py.SoftLink(f"/{MATRIX}")),
+        _replace_with(h5py.SoftLink(f"/{MATRIX}")),
         f"{MATRIX} is a link; links are not followed",
     ),
     "external storage": (_external_storage, "has its numbers in another file or dataset"),
     "virtual": (_virtual, "has its numbers in another file or dataset"),
     "not written": (_create(SHAPE, "float32"), f"{MATRIX} holds 0 of 1,728 bytes"),
-    "no space": (_set(h5py.Empty("float32")), f"{MATRIX} is empty and has no shape"),
+    "no space": (_replace_with(h5py.Empty("float32")), f"{MATRIX} is empty and has no shape"),
     "large shape": (
         _create((10**6, 10**6), "float32", chunks=(1, 1000)),
         "has shape (1000000, 1000000), but the options ask for (12, 36)",
     ),
     "packed bomb": (_packed_bomb, f"{MATRIX} is compressed or cut into chunks"),
     "chunks": (_create(SHAPE, "float32", chunks=(2, 36)), f"{MATRIX} is compressed or cut into"),
-    "text": (_set(numpy.full(SHAPE, b"text")), f"{MATRIX} holds |S4, which are not numbers"),
+    "text": (
+        _replace_with(numpy.full(SHAPE, b"text")),
+        f"{MATRIX} holds |S4, which are not numbers",
+    ),
     "times": (_times, "cannot be read as HDF5"),
-    "nested": (_nested, "it has more than 2,000 items"),
+    "nested": (_nest, "it has more than 2,000 items"),
     "circle": (_circle, "it has more than 2,000 items"),
     "odd name": (_odd_name, r"\xff\xfe is a link; links are not followed"),
 }

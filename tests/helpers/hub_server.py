@@ -34,7 +34,7 @@ class Hub:
         self.repositories.setdefault(name, {}).update({revision: files, commit: files})
         return commit
 
-    def fetched(self) -> set[str]:
+    def fetched_files(self) -> set[str]:
         """Returns the names of the files that were fetched."""
         return {path.rpartition("/")[2] for path in self.requests if path.startswith("GET /o")}
 
@@ -85,7 +85,7 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def served(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def serve_hub(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """Serves a hub without repositories, whose files are cached in a folder."""
     hub = Hub()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(hub))

@@ -26,7 +26,7 @@ def random_softmax(dim: int, words: list[str] = WORDS, seed: int = 0) -> Softmax
     return Softmax(words, weight, torch.randn(len(words), generator=generator))
 
 
-def bounded(softmax: Softmax, max_words: int) -> Softmax:
+def limit_words(softmax: Softmax, max_words: int) -> Softmax:
     """Returns a softmax whose class of unknown words has exactly the rest of the probability."""
     others = BlockedProduct(softmax.weight[max_words + 1 :], softmax.bias[max_words + 1 :])
     own = softmax.words[: max_words + 1]

@@ -103,7 +103,7 @@ def layers(sentence: list[str]) -> Array:
         {name: part.double().numpy() for name, part in each.items()} for each in tensors()
     )
     x = numpy.stack([_token(word, tokens) for word in ["<bos>", *sentence, "<eos>"]])
-    found = [numpy.concatenate([x, x], axis=1)]
+    layers = [numpy.concatenate([x, x], axis=1)]
     directions = []
     for direction, inputs in (("forward", x), ("backward", x[::-1])):
         outputs = []
@@ -112,8 +112,8 @@ def layers(sentence: list[str]) -> Array:
             inputs = output + inputs if i > 0 else output
             outputs.append(inputs if direction == "forward" else inputs[::-1])
         directions.append(outputs)
-    found += [numpy.concatenate(pair, axis=1) for pair in zip(*directions)]
-    return numpy.stack(found)[:, 1:-1]
+    layers += [numpy.concatenate(pair, axis=1) for pair in zip(*directions)]
+    return numpy.stack(layers)[:, 1:-1]
 
 
 def _token(word: str, tensors: dict[str, Array]) -> Array:
@@ -122,8 +122,8 @@ def _token(word: str, tensors: dict[str, Array]) -> Array:
     is_boundary = word in ("<bos>", "<eos>")
     word = word if is_boundary else word[: most - 2]
     marked = ["<eow>", *([word] if is_boundary else word), "<bow>"]
-    padded = marked + ["<pad>"] * (most - len(marked))
-    ids = [CHARACTERS.index(each if each in CHARACTERS else "<oov>") for each in padded]
+    entries = marked + ["<pad>"] * (most - len(marked))
+    ids = [CHARACTERS.index(each if each in CHARACTERS else "<oov>") for each in entries]
     characters = tensors["char_emb_layer.embedding.weight"][ids]
     pooled = []
     for i, (width, _) in enumerate(sizes["filters"]):

@@ -104,13 +104,13 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     ours = {id(tensor.inner): tensor for tensor in tensors if isinstance(tensor, _Tensor)}
     name = func._schema.name
-    others = [t for t in tensors if not isinstance(t, _Tensor) and t.dim() > 0]
+    plain_tensors = [t for t in tensors if not isinstance(t, _Tensor) and t.dim() > 0]
     is_indexed = name in _INDEXED and isinstance(args[0], _Tensor)
-    if ours and others and name not in _BETWEEN_DEVICES and not is_indexed:
+    if ours and plain_tensors and name not in _BETWEEN_DEVICES and not is_indexed:
         raise RuntimeError(f"{name} got tensors of two devices")
-    asked = kwargs.get("device")
-    is_ours = bool(ours) if asked is None else torch.device(asked) == DEVICE
-    if asked is not None:
+    device = kwargs.get("device")
+    is_ours = bool(ours) if device is None else torch.device(device) == DEVICE
+    if device is not None:
         kwargs = {**kwargs, "device": torch.device("cpu")}
     inner_args, inner_kwargs = tree_map(
         lambda leaf: leaf.inner if isinstance(leaf, _Tensor) else leaf, (args, kwargs)
@@ -119,10 +119,10 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if name == "aten::copy_":
         return args[0]
 
-    def wrapped(leaf: Any) -> Any:
+    def wrap(leaf: Any) -> Any:
         if not isinstance(leaf, torch.Tensor):
             return leaf
         # An operator that works in place returns its argument.
         return ours.get(id(leaf)) if id(leaf) in ours else _Tensor(leaf) if is_ours else leaf
 
-    return tree_map(wrapped, result)
+    return tree_map(wrap, result)

@@ -104,7 +104,7 @@ class PageReader:
         if command == "elmo-ablation":
             for variant in values(others, "--variants"):
                 config = f"training_configs/{others[0]}/{variant}.jsonnet"
-                self.check_data(changed(config, tuple(values(others, "--set"))))
+                self.check_data(config_with_changes(config, tuple(values(others, "--set"))))
         for config in [word for word in others if re.search(r"\.jsonnet$|^elmo_tasks:", word)]:
             self.check_data(read_config(config, *overrides))
 
@@ -219,7 +219,7 @@ def values(arguments: list[str], *options: str) -> list[str]:
 
 
 @functools.cache
-def changed(config: str, changes: tuple[str, ...]) -> dict[str, Any]:
+def config_with_changes(config: str, changes: tuple[str, ...]) -> dict[str, Any]:
     """Returns a config with changes; fails where it lacks such a field, or refuses its value."""
     assert Path(config).exists(), config
     parts = [change.partition("=") for change in changes]

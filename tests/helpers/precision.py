@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 
 
-def rounding(model: torch.nn.Module, num_tokens: int, dtype: torch.dtype) -> float:
+def rounding_error(model: torch.nn.Module, num_tokens: int, dtype: torch.dtype) -> float:
     """
     Returns how far two sums of the same terms in different orders can be apart, relative to the
     largest value: the precision of `dtype` times the number of terms. The widest layer makes a sum

@@ -5,7 +5,7 @@ from pathlib import Path
 from allennlp.data import Instance
 
 
-def written(path: Path, content: str | bytes) -> Path:
+def write_file(path: Path, content: str | bytes) -> Path:
     """Writes a file, and returns its path."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path

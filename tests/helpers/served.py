@@ -37,7 +37,7 @@ def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> 
 
 
 @contextmanager
-def running(app: Starlette, limits: Limits = Limits()) -> Iterator[str]:
+def run_server(app: Starlette, limits: Limits = Limits()) -> Iterator[str]:
     """Yields the address of a running server, without the slash at its end."""
     with listen("127.0.0.1", 0) as listening:
         server = make_server(app, limits)

@@ -16,7 +16,7 @@ def fixture_bilm(store: LayerStore | None = None, **params: Any) -> BiLm:
     return make_bilm(options, str(FIXTURE_FILES[1]), store=store, **params)
 
 
-def moved(by: float) -> BiLm:
+def bilm_with_other_start(by: float) -> BiLm:
     """
     Returns the biLM of the fixture with another start state. A start state that was computed on
     another machine may have other last bits.

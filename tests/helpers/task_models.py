@@ -30,13 +30,13 @@ class Task:
         return tiny(self.name, variant, change)
 
     def build(self, change: str = "{}", variant: str = "both") -> "Built":
-        built, state = _built(self, change, variant)
+        built, state = _build(self, change, variant)
         torch.set_rng_state(state)
         return copy.deepcopy(built)
 
 
 @functools.lru_cache(maxsize=4)
-def _built(task: Task, change: str, variant: str) -> tuple["Built", torch.Tensor]:
+def _build(task: Task, change: str, variant: str) -> tuple["Built", torch.Tensor]:
     """Returns a model with its instances, and the state in which making them leaves PyTorch."""
     return Built(task.config(variant, change)), torch.get_rng_state()
 

@@ -18,7 +18,13 @@ from elmo_tasks.language_model.softmax import (
     Softmax,
     read_softmax,
 )
-from tests.helpers.language_models import WORDS, bounded, random_bilm, random_softmax, written_model
+from tests.helpers.language_models import (
+    WORDS,
+    limit_words,
+    random_bilm,
+    random_softmax,
+    written_model,
+)
 
 
 @pytest.fixture
@@ -47,7 +53,7 @@ def test_log_probabilities_are_those_of_a_softmax_and_sum_to_one(h: torch.Tensor
 
 def test_words_that_are_left_out_give_the_unknown_class_their_probability(h: torch.Tensor) -> None:
     softmax = random_softmax(4)
-    fewer = bounded(softmax, 6)
+    fewer = limit_words(softmax, 6)
 
     found = fewer.distribution(h).double().exp()
 
@@ -80,7 +86,7 @@ def test_8_bits_are_near_float32_with_all_words_and_with_fewer(h: torch.Tensor) 
         assert found.weight.dtype == torch.int8
         # A row's largest number is exact.
         assert (found.weight.abs().amax(dim=1) == 127).all()
-        exact = softmax if max_words is None or max_words > 15 else bounded(softmax, max_words)
+        exact = softmax if max_words is None or max_words > 15 else limit_words(softmax, max_words)
         assert found.words == exact.words
         expected = exact.distribution(h)
         torch.testing.assert_close(found.distribution(h), expected, rtol=0, atol=atol)

@@ -12,7 +12,7 @@ from allennlp.data.fields import TextField
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.text_reader import sentences_of
 from tests.helpers.configs import evaluate
-from tests.helpers.precision import in_dtype, rounding
+from tests.helpers.precision import in_dtype, rounding_error
 from tests.helpers.task_models import Built, Task
 
 
@@ -257,7 +257,7 @@ def test_padding_changes_neither_outputs_nor_gradients(task: str, dtype: torch.d
         ]
 
     for lengths, (more_outputs, more_gradients) in zip(contract.lengths, padded, strict=True):
-        bound = rounding(built.model, max(lengths.values()), dtype)
+        bound = rounding_error(built.model, max(lengths.values()), dtype)
         for one, other in zip(outputs, more_outputs, strict=True):
             # A passage has a logit at each token, the padding included.
             other = other[:, : one.size(1)] if one.dim() == 2 else other

@@ -11,7 +11,7 @@ from elmo_tasks.readers.coref_file import CorefDocument, read_coref
 from elmo_tasks.readers.fields import GENRES, UNKNOWN_LABEL
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.sentences import SentencesReader
-from tests.helpers.reading import words, written
+from tests.helpers.reading import words, write_file
 
 FIXTURE = "fixtures/coref.gold_conll"
 
@@ -38,7 +38,7 @@ def test_clusters_of_one_mention_are_scored_but_not_learnt_and_counted(
 ) -> None:
     caplog.set_level("INFO")
     reader = CorefReader(columns=COLUMNS)
-    path = written(tmp_path / "a.txt", document("He - (0)", "saw - -", "it - (1)", "he - (0)"))
+    path = write_file(tmp_path / "a.txt", document("He - (0)", "saw - -", "it - (1)", "he - (0)"))
 
     made = reader.text_to_instance([["Yes", "no"]], clusters=[[(0, 1)], [(0, 2), (1, 2)]])
     (read,) = reader.read(path)
@@ -93,7 +93,7 @@ def document(*lines: str) -> str:
 
 def test_documents_are_read_with_their_speakers_and_mentions(tmp_path: Path) -> None:
     text = document("I Ann (0)", "left Ann -", "", "The Bob (1", "old Bob -", "man Bob 1)|(0)")
-    path = written(tmp_path / "a.txt", text + document("Yes - -").replace("nw/a", "bc/b"))
+    path = write_file(tmp_path / "a.txt", text + document("Yes - -").replace("nw/a", "bc/b"))
 
     documents = list(read_coref(path, COLUMNS))
 
@@ -112,7 +112,7 @@ def test_mentions_may_nest_in_their_own_cluster_cross_and_be_in_two_clusters(
     tmp_path: Path,
 ) -> None:
     lines = ["a - (0|(0", "b - 0)|(1|(7", "c - 0)", "d - 1)|7)"]
-    path = written(tmp_path / "a.txt", document(*lines))
+    path = write_file(tmp_path / "a.txt", document(*lines))
 
     (found,) = read_coref(path, COLUMNS)
 
@@ -125,7 +125,7 @@ def test_columns_of_conll_2012_are_read_whatever_the_number_of_predicates_is(
 ) -> None:
     before = "nw/a 0 0 {} NN * - - - Ann *"
     lines = [before.format("He") + " (0)", "", before.format("ran") + " (V*) * * -"]
-    path = written(tmp_path / "a.txt", document(*lines))
+    path = write_file(tmp_path / "a.txt", document(*lines))
 
     (found,) = read_coref(path)
 
@@ -151,7 +151,7 @@ def test_json_lines_of_e2e_coref_are_read(tmp_path: Path) -> None:
         "clusters": [[[3, 3], [0, 1]]],
     }
     second = {"sentences": [["Yes"], []], "speakers": ["z", ""], "clusters": []}
-    path = written(tmp_path / "a.jsonlines", f"{json.dumps(first)}\n\n{json.dumps(second)}\n")
+    path = write_file(tmp_path / "a.jsonlines", f"{json.dumps(first)}\n\n{json.dumps(second)}\n")
 
     documents = list(read_coref(path))
     instances = list(CorefReader().read(path))
@@ -169,7 +169,7 @@ def test_a_document_without_its_end_ends_before_the_next_and_this_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     text = document("Yes - (0)", "no - -")
-    path = written(tmp_path / "a.txt", text.replace("#end document", "") + text[:-14])
+    path = write_file(tmp_path / "a.txt", text.replace("#end document", "") + text[:-14])
 
     documents = list(read_coref(path, COLUMNS))
 

@@ -12,7 +12,7 @@ from elmo_tasks.readers.sentences import SentencesReader, _read_whole
 from elmo_tasks.readers.squad import SquadReader
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.configs import ROOT, tiny
-from tests.helpers.reading import words, written
+from tests.helpers.reading import words, write_file
 
 FIXTURE = ROOT / "fixtures" / "corpus" / "train.txt"
 SNLI_FIELDS = ("sentence1", "sentence2")
@@ -32,9 +32,9 @@ def test_a_sentence_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
 def test_boundaries_written_by_hand_are_said_once_for_each_file(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    written(tmp_path / "1.txt", "a boat\n<S> a bank </S>\n<S> a boat </S>\n")
-    written(tmp_path / "2.txt", "a boat </S>\n")
-    written(tmp_path / "3.txt", "a boat </s> a</S>\n")
+    write_file(tmp_path / "1.txt", "a boat\n<S> a bank </S>\n<S> a boat </S>\n")
+    write_file(tmp_path / "2.txt", "a boat </S>\n")
+    write_file(tmp_path / "3.txt", "a boat </s> a</S>\n")
     reader = SentencesReader()
 
     first = list(reader.sentences(str(tmp_path / "*.txt")))
@@ -51,7 +51,7 @@ def test_boundaries_written_by_hand_are_said_once_for_each_file(
 def test_boundaries_in_the_text_of_a_task_are_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = written(tmp_path / "trees.txt", "(2 (2 <S>) (2 boat))")
+    path = write_file(tmp_path / "trees.txt", "(2 (2 <S>) (2 boat))")
 
     list(SentencesReader(reader=SstReader()).sentences(str(path)))
 
@@ -59,8 +59,8 @@ def test_boundaries_in_the_text_of_a_task_are_said(
 
 
 def test_files_are_read_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
-    written(tmp_path / "1.txt.gz", gzip.compress(b"one\n"))
-    written(tmp_path / "2.txt", "two\n")
+    write_file(tmp_path / "1.txt.gz", gzip.compress(b"one\n"))
+    write_file(tmp_path / "2.txt", "two\n")
     pattern = str(tmp_path / "*.txt*")
 
     assert read(pattern) == [["one"], ["two"]]
@@ -72,7 +72,7 @@ def test_files_are_read_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
 def test_empty_lines_are_left_out_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = written(tmp_path / "text", "a b\n\n  \t\nc\n\n")
+    path = write_file(tmp_path / "text", "a b\n\n  \t\nc\n\n")
 
     assert read(path) == [["a", "b"], ["c"]]
     assert f"{path}: 3 empty lines left out, 0 lines of more than 256" in caplog.text
@@ -82,7 +82,7 @@ def test_of_a_line_of_10_000_tokens_nothing_is_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     line = [f"w{number}" for number in range(10_000)]
-    path = written(tmp_path / "text", f"a b\n{' '.join(line)}\nc\n")
+    path = write_file(tmp_path / "text", f"a b\n{' '.join(line)}\nc\n")
 
     first, *pieces, last = read(path, max_tokens=300)
 

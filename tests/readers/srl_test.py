@@ -8,7 +8,7 @@ from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.indexers import CharIdsIndexer
 from elmo_tasks.readers.srl import SrlReader
 from elmo_tasks.readers.srl_file import Predicate, SrlSentence, read_srl
-from tests.helpers.reading import words, written
+from tests.helpers.reading import words, write_file
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
 CONLL_2005 = ["word", "predicate", "roles"]
@@ -45,20 +45,20 @@ def test_columns_of_conll_2005_are_read_by_naming_them(tmp_path: Path) -> None:
     text = "#\t-\t(A0*)\nsold\tsell\t(V*)\n\nboats\t-\n\nrain\t-\t*\nfell\tfall\t(V*V)\n"
     reordered = "(A0* - a\n*A0) - -\n(V*) be -\n"
 
-    assert list(read_srl(written(tmp_path / "srl.txt", text), CONLL_2005)) == [
+    assert list(read_srl(write_file(tmp_path / "srl.txt", text), CONLL_2005)) == [
         SrlSentence(["#", "sold"], [Predicate(1, [Entity("A0", 0, 1), Entity("V", 1, 2)])]),
         SrlSentence(["boats"], []),
         SrlSentence(["rain", "fell"], [Predicate(1, [Entity("V", 1, 2)])]),
     ]
     # Columns may also stand behind those of the roles.
     assert list(
-        read_srl(written(tmp_path / "srl.txt", reordered), ["roles", "predicate", "word"])
+        read_srl(write_file(tmp_path / "srl.txt", reordered), ["roles", "predicate", "word"])
     ) == [SrlSentence(["a", "-", "-"], [Predicate(2, [Entity("A0", 0, 2), Entity("V", 2, 3)])])]
 
 
 def test_other_columns_are_refused_with_how_to_name_them(tmp_path: Path) -> None:
-    path = written(tmp_path / "srl.txt", "a be (V*)\n")
-    shifted = written(tmp_path / "other.txt", "the line 7 a DT * be 01 - - * (V*) -\n")
+    path = write_file(tmp_path / "srl.txt", "a be (V*)\n")
+    shifted = write_file(tmp_path / "other.txt", "the line 7 a DT * be 01 - - * (V*) -\n")
 
     with pytest.raises(ValueError) as few:
         list(SrlReader().read(path))
@@ -70,7 +70,7 @@ def test_other_columns_are_refused_with_how_to_name_them(tmp_path: Path) -> None
         "of the file, such as ['word', 'predicate', 'roles'] for CoNLL-2005"
     )
     # Behind the first sentence, the columns are known to be right.
-    written(path, "a be (V*)\n\nb\n")
+    write_file(path, "a be (V*)\n\nb\n")
     with pytest.raises(ValueError, match="srl.txt:3: .*'b'$"):
         list(conll_2005().read(path))
 
@@ -78,7 +78,9 @@ def test_other_columns_are_refused_with_how_to_name_them(tmp_path: Path) -> None
 def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
     tmp_path: Path,
 ) -> None:
-    path = written(tmp_path / "srl.txt", "a be (V*) *\nb be * *\nc - * *\n\nrain - *\nfell - *\n")
+    path = write_file(
+        tmp_path / "srl.txt", "a be (V*) *\nb be * *\nc - * *\n\nrain - *\nfell - *\n"
+    )
 
     found = [sentence.predicates for sentence in read_srl(path, CONLL_2005)]
 
@@ -94,7 +96,7 @@ def test_an_argument_within_another_has_no_tags_and_is_counted(
         "What - (ARG1(R-ARG2*)\nboys - *)\nsay say (V*)\n\n"
         "a - (A(B*\nb - (C(D*))B)\nc - (B*))\nis be (V*)\n"
     )
-    path = written(tmp_path / "srl.txt", text)
+    path = write_file(tmp_path / "srl.txt", text)
 
     told, wait, say, deep = [
         each for sentence in read_srl(path, CONLL_2005) for each in sentence.predicates
@@ -114,7 +116,7 @@ def test_an_argument_within_another_has_no_tags_and_is_counted(
 
 def test_file_is_a_stream(tmp_path: Path) -> None:
     # The second sentence is wrong, and only whoever reads it is told.
-    sentences = read_srl(written(tmp_path / "srl.txt", "a be (V*)\n\nb be (V*\n"), CONLL_2005)
+    sentences = read_srl(write_file(tmp_path / "srl.txt", "a be (V*)\n\nb be (V*\n"), CONLL_2005)
 
     assert next(sentences).predicates == [Predicate(0, [Entity("V", 0, 1)])]
     with pytest.raises(ValueError, match="srl.txt:3"):
@@ -134,7 +136,7 @@ def two_columns(folder: Path, *sentences: str) -> Path:
             predicate = "be" if role == "V" else "-"
             lines.append(f"{word} {predicate} {f'({role}*)' if role else '*'}")
         lines.append("")
-    return written(folder / "srl.txt", "\n".join(lines))
+    return write_file(folder / "srl.txt", "\n".join(lines))
 
 
 def conll_2005() -> SrlReader:
@@ -167,7 +169,7 @@ def test_instances_of_a_sentence_share_its_tokens_and_others_do_not() -> None:
 
 
 def test_the_first_instance_of_a_sentence_says_which_tokens_are_predicates(tmp_path: Path) -> None:
-    path = written(tmp_path / "srl.txt", "a x (V*) *\nc y * (V*)\nb - * *\n\nb x (V*)\n")
+    path = write_file(tmp_path / "srl.txt", "a x (V*) *\nc y * (V*)\nb - * *\n\nb x (V*)\n")
 
     marks = [instance["is_predicate"].labels for instance in conll_2005().read(path)]
 

@@ -11,7 +11,7 @@ from allennlp.data.tokenizers import WhitespaceTokenizer
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
 from elmo_tasks.readers.tag import TaggedSentence, TagReader
-from tests.helpers.reading import words, written
+from tests.helpers.reading import words, write_file
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"
 
@@ -81,12 +81,12 @@ def test_one_file_in_every_scheme_gives_the_same_instances(tmp_path: Path) -> No
             for words, tags in expected
             for word, tag in zip([*words, ""], [*tags, ""])
         ]
-        path = written(tmp_path / "ner.txt", "".join(lines))
+        path = write_file(tmp_path / "ner.txt", "".join(lines))
         assert sentences(two_columns(), path) == expected
 
 
 def test_columns_are_found_by_name(tmp_path: Path) -> None:
-    path = written(tmp_path / "ner.txt", "1 B-NP B-PER Marta x\n2 I-NP O left y\n")
+    path = write_file(tmp_path / "ner.txt", "1 B-NP B-PER Marta x\n2 I-NP O left y\n")
     columns = ["number", "chunk", "ner", "word", "other"]
 
     assert sentences(TagReader.of_entities(columns), path) == [(["Marta", "left"], ["U-PER", "O"])]
@@ -97,7 +97,7 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
 
 
 def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
-    path = written(tmp_path / "ner.txt", "Oslo I-LOC\n")
+    path = write_file(tmp_path / "ner.txt", "Oslo I-LOC\n")
 
     vocab = Vocabulary.from_instances(list(two_columns().read(path)))
 
@@ -107,7 +107,7 @@ def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
 
 def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(tmp_path: Path) -> None:
     vocab = Vocabulary.from_instances(list(TagReader.of_entities().read(ENTITIES)))
-    path = written(tmp_path / "ner.txt", "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
+    path = write_file(tmp_path / "ner.txt", "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
     batch = Batch(list(two_columns().read(path)))
     complaint = "ner.txt:3: the model does not know the label 'U-CASH'; .* on .*, B-ORG, B-PER"
 

@@ -12,7 +12,7 @@ from elmo_tasks.common.text import listed
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.serve.app import STATIC, ServedModel
 from tests.helpers.archives import language_model, task_model
-from tests.helpers.served import NAMES, app_of, running
+from tests.helpers.served import NAMES, app_of, run_server
 from tests.predictors.contract_test import leaves
 
 
@@ -202,7 +202,7 @@ def test_a_model_without_a_tab_of_its_task_is_asked_in_json(tmp_path: Path) -> N
     model = ServedModel("a/lm", load_archive(str(language_model(tmp_path))))
 
     about = model.describe()
-    with running(app_of([model])) as address:
+    with run_server(app_of([model])) as address:
         sentence = {"sentence": "the dog saw a cat"}
         answer = httpx.post(f"{address}/predict/a/lm", json=sentence).json()
 

@@ -4,7 +4,7 @@ import pytest
 
 from elmo_tasks.serve.app import ServedModel
 from tests.helpers.language_models import random_model
-from tests.helpers.served import app_of, running, task_models
+from tests.helpers.served import app_of, run_server, task_models
 
 
 @pytest.fixture(scope="session")
@@ -15,5 +15,5 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[ServedModel]:
 @pytest.fixture(scope="session")
 def address(models: list[ServedModel]) -> Iterator[str]:
     """The address of a running server of all models."""
-    with running(app_of(models, language_model=random_model())) as url:
+    with run_server(app_of(models, language_model=random_model())) as url:
         yield url

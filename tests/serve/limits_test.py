@@ -8,7 +8,7 @@ import pytest
 
 from elmo_tasks.serve.answering import Limits
 from elmo_tasks.serve.app import ServedModel
-from tests.helpers.served import app_of, running
+from tests.helpers.served import app_of, run_server
 
 LIMITS = Limits(max_bytes=10_000, max_requests=3)
 JSON = {"sentence": "a film"}
@@ -16,7 +16,7 @@ JSON = {"sentence": "a film"}
 
 @pytest.fixture(scope="module")
 def address(models: list[ServedModel]) -> Iterator[str]:
-    with running(app_of(models[:1], LIMITS), LIMITS) as url:
+    with run_server(app_of(models[:1], LIMITS), LIMITS) as url:
         yield url
 
 
@@ -63,7 +63,7 @@ def held(models: list[ServedModel], monkeypatch: pytest.MonkeyPatch) -> Iterator
     predictor = models[0].predictor
     holding = Held(predictor.predict_batch_json)
     monkeypatch.setattr(predictor, "predict_batch_json", holding)
-    with running(app_of(models[:1], LIMITS), LIMITS) as url:
+    with run_server(app_of(models[:1], LIMITS), LIMITS) as url:
         yield url, holding
 
 

@@ -18,7 +18,7 @@ from elmo_tasks.common.package_data import config_folder
 from elmo_tasks.serve.app import ServedModel
 from tests.helpers.command_line import our_command
 from tests.helpers.configs import FIXTURE_BILM, evaluate
-from tests.helpers.served import NAMES, app_of, running
+from tests.helpers.served import NAMES, app_of, run_server
 from tests.helpers.training import train
 
 ROOT = Path(__file__).parents[2]
@@ -252,7 +252,7 @@ def own_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         config[name] = str(folder / config[name])
     train(config, folder / "run")
     served = ServedModel("parts", load_archive(str(folder / "run" / "model.tar.gz")))
-    with running(app_of([served])) as url:
+    with run_server(app_of([served])) as url:
         yield url
 
 

@@ -13,7 +13,7 @@ from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.tools import layer_cosines, senses, word_bits
 from tests.helpers.language_models import random_model
 from tests.helpers.languages import CUT_THAI, TEXTS
-from tests.helpers.served import app_of, running
+from tests.helpers.served import app_of, run_server
 
 TOKENIZE = ElmoSpacyTokenizer().tokenize
 
@@ -120,7 +120,7 @@ def test_the_tabs_have_the_tokens_of_the_language(language: str) -> None:
     tokens = " ".join(sentences).split()
     rules = "en" if language == "th" else language
 
-    with running(app_of([], language_model=random_model(), language=rules)) as address:
+    with run_server(app_of([], language_model=random_model(), language=rules)) as address:
         layers, words = (
             httpx.post(f"{address}/{tab}", json={"sentence": text}).json()
             for tab in ("layers", "words")

@@ -5,7 +5,7 @@ import pytest
 from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.report import error_report
-from tests.helpers.error_cases import CLASSIFIED, classified, compared_cases, entities, links
+from tests.helpers.error_cases import CLASSIFIED, class_case, compared_cases, entities, links
 
 
 def shown(cases: list[Case], compared: str = "classes", *other: Any) -> str:
@@ -72,7 +72,7 @@ def test_a_report_on_links_has_the_sentence_of_a_mistake() -> None:
 
 
 def test_a_comparison_says_how_sure_it_is() -> None:
-    other = [*CLASSIFIED[:-1], classified("b", "b", 0.9, 20)]
+    other = [*CLASSIFIED[:-1], class_case("b", "b", 0.9, 20)]
 
     text = shown(CLASSIFIED, "classes", "theirs", other)
 
@@ -82,6 +82,6 @@ def test_a_comparison_says_how_sure_it_is() -> None:
 
 
 def test_a_mistake_is_named_by_its_line_and_id() -> None:
-    cases = [classified("a", "b")._replace(line=7, id="x*1"), classified("a", "a")]
+    cases = [class_case("a", "b")._replace(line=7, id="x*1"), class_case("a", "a")]
 
     assert "1. 0.500, line 7, id x\\*1 **b**, expected **a**" in shown(cases)

@@ -7,7 +7,7 @@ import pytest
 from elmo_tasks.analysis.errors.case import Case, score_of, scores_of
 from elmo_tasks.analysis.errors.report import compare, error_report, paired_bootstrap
 from elmo_tasks.common.errors import ConfigurationError
-from tests.helpers.error_cases import CLASSIFIED, classified, compared_cases
+from tests.helpers.error_cases import CLASSIFIED, class_case, compared_cases
 
 REPORT = error_report("ours", "dev.txt", compared_cases(), num_mistakes=2)
 
@@ -17,7 +17,7 @@ def rows(part: list[dict[str, Any]]) -> list[tuple]:
 
 
 def test_classes_have_the_order_of_their_task() -> None:
-    cases = [classified("positive", "neutral"), classified("negative", "very positive")]
+    cases = [class_case("positive", "neutral"), class_case("negative", "very positive")]
 
     confusion = error_report("", "", compared_cases(cases))["confusion"]
 
@@ -35,7 +35,7 @@ def test_lengths_are_cut_at_their_quartiles() -> None:
 
 
 def test_all_of_one_length_are_one_group() -> None:
-    report = error_report("", "", compared_cases([classified("a", "a"), classified("a", "b")]))
+    report = error_report("", "", compared_cases([class_case("a", "a"), class_case("a", "b")]))
 
     assert rows(report["by_length"]) == [("5", 2, 0.5)]
 
@@ -62,9 +62,9 @@ def test_the_most_confident_mistakes_come_first() -> None:
 
 def test_another_model_is_compared_case_by_case() -> None:
     others = list(CLASSIFIED)
-    others[4] = classified("a", "a", 0.6, 6)
-    others[0] = classified("a", "b", 0.6, 2)
-    others[1] = classified("a", "b", 0.6, 3)
+    others[4] = class_case("a", "a", 0.6, 6)
+    others[0] = class_case("a", "b", 0.6, 2)
+    others[1] = class_case("a", "b", 0.6, 3)
 
     against = compare(CLASSIFIED, others)
 
@@ -77,7 +77,7 @@ def test_another_model_is_compared_case_by_case() -> None:
     ("others", "words"),
     [
         (CLASSIFIED[1:], "10 and 9 cases"),
-        ([classified("b", "a"), *CLASSIFIED[1:]], "10 and 10 cases, or different gold answers"),
+        ([class_case("b", "a"), *CLASSIFIED[1:]], "10 and 10 cases, or different gold answers"),
     ],
 )
 def test_other_data_is_not_compared(others: list[Case], words: str) -> None:

@@ -17,7 +17,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.store.layer_store import LayerStore, encode
 from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.reference_bilm import make_options, random_files
-from tests.helpers.stored_bilms import change, computed_by, fixture_bilm, moved
+from tests.helpers.stored_bilms import bilm_with_other_start, change, computed_by, fixture_bilm
 
 BATCH = sentences(7, 3, 0, 12, 1)
 
@@ -144,11 +144,13 @@ def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
 ) -> None:
     fixture_bilm(LayerStore(path, "float32"))(ids_of(BATCH))
     for _ in range(2):
-        bilm = moved(by)
+        bilm = bilm_with_other_start(by)
         bilm.store = LayerStore(path, "float32")
         computed = computed_by(bilm)
         layers = bilm(ids_of(BATCH)).layers
-        torch.testing.assert_close(layers, moved(by)(ids_of(BATCH)).layers, rtol=0, atol=1e-5)
+        torch.testing.assert_close(
+            layers, bilm_with_other_start(by)(ids_of(BATCH)).layers, rtol=0, atol=1e-5
+        )
         assert computed == ([] if shares else [4])
         shares = True
 
