@@ -164,7 +164,8 @@ def check_written(args: argparse.Namespace, *inputs: str | os.PathLike) -> None:
     json_file = getattr(args, "json", None)
     files = [getattr(args, name, None) for name in ("output", "chart")]
     files.append(None if json_file == "-" else json_file)
-    check_outputs(files, [*map(package_folder, inputs), *bilm_inputs(args)], args.force)
+    if any(file is not None for file in files):
+        check_outputs(files, [*map(package_folder, inputs), *bilm_inputs(args)], args.force)
 
 
 def bilm_inputs(args: argparse.Namespace) -> list[str]:
