@@ -72,8 +72,10 @@ def main() -> None:
     results_by_way: dict[str, list[list[Result]]] = {name: [] for name in ways}
     for number, (article, questions) in enumerate(articles_of(arguments.data, arguments.questions)):
         for name, answer in ways.items():
-            some = questions if name != AT_ONCE else questions[: number < arguments.at_once]
-            measure = partial(results_of, article, some, answer)
+            questions_of_way = (
+                questions if name != AT_ONCE else questions[: number < arguments.at_once]
+            )
+            measure = partial(results_of, article, questions_of_way, answer)
             results_by_way[name].append(kept_runs.get(f"article {number}", name, measure=measure))
     text, questions = made_up(arguments.words)
     made_up_results = {
@@ -85,8 +87,10 @@ def main() -> None:
     all_rows = [
         row(name, list(chain.from_iterable(parts))) for name, parts in results_by_way.items()
     ]
-    same = [parts[:1] for parts in results_by_way[WINDOWS][: arguments.at_once]]
-    all_rows.insert(2, row(f"{WINDOWS}, the questions below", list(chain.from_iterable(same))))
+    parts_below = [parts[:1] for parts in results_by_way[WINDOWS][: arguments.at_once]]
+    all_rows.insert(
+        2, row(f"{WINDOWS}, the questions below", list(chain.from_iterable(parts_below)))
+    )
     for name, results in made_up_results.items():
         all_rows.append([name.replace("article", "made-up text"), *row("", results, False)[1:]])
     report(["passage", "questions", "EM", "F1", "CPU seconds a question"], all_rows)

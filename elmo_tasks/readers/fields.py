@@ -80,11 +80,11 @@ class TagsField(SequenceLabelField):
     origins: The file and the line of each tag, for error messages. If they are given, a tag that
         the vocabulary lacks raises an error. Without them, such a tag is `UNKNOWN_LABEL`, because
         validation data may have rare tags or roles that the training data lacks.
-    written: The scheme in which the file has the tags. A vocabulary keeps it in the namespace
+    file_scheme: The scheme in which the file has the tags. A vocabulary keeps it in the namespace
         `written_tags`.
     """
 
-    __slots__ = ["scheme", "origins", "written"]
+    __slots__ = ["scheme", "origins", "file_scheme"]
 
     def __init__(
         self,
@@ -92,12 +92,12 @@ class TagsField(SequenceLabelField):
         tokens: TextField,
         scheme: str | None = None,
         origins: Sequence[str] | None = None,
-        written: TagScheme | None = None,
+        file_scheme: TagScheme | None = None,
     ) -> None:
         super().__init__(tags, tokens)
         self.scheme = scheme
         self.origins = origins
-        self.written = written
+        self.file_scheme = file_scheme
 
     def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
         if self.scheme is None:
@@ -108,8 +108,8 @@ class TagsField(SequenceLabelField):
             prefix, type_ = split_tag(tag)
             for letter in SCHEMES[self.scheme] if prefix != "O" else "O":
                 counts[tag_of(letter, type_)] += 1
-        if self.written is not None:
-            counter[_WRITTEN][str(self.written)] += 1
+        if self.file_scheme is not None:
+            counter[_WRITTEN][str(self.file_scheme)] += 1
 
     def index(self, vocab: Vocabulary) -> None:
         if self.origins is not None:

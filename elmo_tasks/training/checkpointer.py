@@ -39,14 +39,14 @@ class ElmoCheckpointer(Checkpointer):
             self._last_save_num_epochs_completed = trainer._epochs_completed
             self._last_save_num_batches_in_epoch_completed = trainer._batches_in_epoch_completed
             return
-        when = (
+        checkpoint = (
             state.trainer_state["epochs_completed"],
             state.trainer_state["batches_in_epoch_completed"],
         )
         # The training state is written last, so a checkpoint that has a training state is complete.
         for path, content in (
-            (self._model_state_path(*when), state.model_state),
-            (self._training_state_path(*when), state.trainer_state),
+            (self._model_state_path(*checkpoint), state.model_state),
+            (self._training_state_path(*checkpoint), state.trainer_state),
         ):
             with atomic_write(path) as aside:
                 torch.save(content, aside)
@@ -77,15 +77,15 @@ class ElmoCheckpointer(Checkpointer):
 
     def _remove_remains(self) -> None:
         """Removes incomplete files of a training run that was killed while it saved."""
-        for when in super()._find_all_checkpoints() - self._find_all_checkpoints():
-            self._remove_checkpoint(*when)
+        for checkpoint in super()._find_all_checkpoints() - self._find_all_checkpoints():
+            self._remove_checkpoint(*checkpoint)
         # The names that `atomic_write` gives to files that it has not finished.
         for aside in Path(self._serialization_dir).glob(".*.*.????????"):
             aside.unlink()
 
     def _find_all_checkpoints(self) -> set[tuple[int, int]]:
         return {
-            when
-            for when in super()._find_all_checkpoints()
-            if os.path.exists(self._training_state_path(*when))
+            checkpoint
+            for checkpoint in super()._find_all_checkpoints()
+            if os.path.exists(self._training_state_path(*checkpoint))
         }
