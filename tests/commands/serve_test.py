@@ -69,4 +69,4 @@ def test_a_port_in_use_is_refused() -> None:
 def test_a_wrong_language_is_refused_in_a_line() -> None:
     language = refusal("elmo-serve", "--port", 0, "--language", "xx-wrong")
 
-    assert language.startswith("elmo-serve: spaCy cannot tokenize language 'xx-wrong'")
+    assert language.startswith("elmo-serve: ") and "'xx-wrong'" in language

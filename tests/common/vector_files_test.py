@@ -33,18 +33,27 @@ DRESSES = {
     "an empty word": f"{PLAIN} 7 8 9\n",
 }
 
-# Lines behind those of `PLAIN`, and the message with file and line.
-REFUSED = {
-    "oslo 7 8\n": ":3: there are 2 numbers after the word, not 3; the line or the file is cut",
-    "oslo 7": ":3: there are 1 numbers after the word, not 3",
-    "oslo": ":3: there are 0 numbers after the word",
-    "oslo,7,8,9\n": ":3: .* the separator is neither a blank nor a tab",
-    "oslo 7 8 x\n": ":3: .*'x'",
-    "oslo 7 8 nan\n": ":3: 'nan' is not a finite number",
-    "oslo -inf 8 9\n": ":3: '-inf' is not a finite number",
-    "oslo 7 8 1e39\n": ":3: '1e39' is not a finite number",
-    "oslo x 7 8 9 1,0\n": ":3: .*'1,0'",
-}
+# The content of a file, and the message behind its name.
+REFUSED: list[tuple[str | bytes, str]] = [
+    (
+        f"{PLAIN}oslo 7 8\n",
+        ":3: there are 2 numbers after the word, not 3; the line or the file is cut, or the "
+        "separator is neither a blank nor a tab",
+    ),
+    (f"{PLAIN}oslo 7", ":3: .* 1 numbers"),
+    (f"{PLAIN}oslo", ":3: .* 0 numbers"),
+    (f"{PLAIN}oslo,7,8,9\n", ":3: .* 0 numbers"),
+    ("anna,1,2\n", ":1: .* 0 numbers"),
+    (f"{PLAIN}oslo 7 8 x\n", ":3: .*'x'"),
+    (f"{PLAIN}oslo 7 8 nan\n", ":3: 'nan' is not a finite number"),
+    (f"{PLAIN}oslo -inf 8 9\n", ":3: '-inf' "),
+    (f"{PLAIN}oslo 7 8 1e39\n", ":3: '1e39' "),
+    (f"{PLAIN}oslo x 7 8 9 1,0\n", ":3: .*'1,0'"),
+    ("", " is empty: expected a word and its numbers"),
+    ("\n\n", " is empty"),
+    (b"anna 1 2\ncaf\xe9 1 2\n", ":2: not UTF-8"),
+    (gzip.compress(PLAIN.encode(), mtime=0)[:-9], ": .*damaged"),
+]
 
 
 def written(folder: Path, content: str | bytes) -> str:
@@ -65,25 +74,8 @@ def test_vectors_are_the_same_in_any_dress(tmp_path: Path, name: str, dim: int |
     assert_equal(read_vectors(written(tmp_path, DRESSES[name]), dim))
 
 
-@pytest.mark.parametrize("line", REFUSED)
-def test_a_line_that_is_no_vector_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
-    path = written(tmp_path, PLAIN + line)
-
-    with pytest.raises(ValueError, match=f"vectors.txt{REFUSED[line]}"):
-        read_vectors(path)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", " is empty: expected a word and its numbers"),
-        ("\n\n", " is empty"),
-        ("anna,1,2\n", ":1: "),
-        (b"anna 1 2\ncaf\xe9 1 2\n", ":2: not UTF-8"),
-        (gzip.compress(PLAIN.encode(), mtime=0)[:-9], ": .*damaged"),
-    ],
-)
-def test_a_file_that_is_none_of_vectors_is_refused(
+@pytest.mark.parametrize(("content", "message"), REFUSED)
+def test_a_file_that_is_none_of_vectors_is_refused_with_its_line(
     tmp_path: Path, content: str | bytes, message: str
 ) -> None:
     with pytest.raises(ValueError, match=f"vectors.txt{message}"):

@@ -105,13 +105,31 @@ def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
     assert set(names) == {"O", "B-LOC", "I-LOC", "U-LOC", "L-LOC"}
 
 
-def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reader", "name", "content", "message"),
+    [
+        (
+            two_columns(),
+            "in.txt",
+            "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n",
+            "in.txt:3: the model does not know the label 'U-CASH'; .* on .*, B-ORG, B-PER",
+        ),
+        (
+            TagReader("spans", spans=True),
+            "in.jsonl",
+            '{"text": "No.", "spans": []}\n{"text": "The euro.", "spans": [[4, 8, "CASH"]]}\n',
+            "in.jsonl:2: .*U-CASH",
+        ),
+    ],
+    ids=["columns", "JSON"],
+)
+def test_a_type_that_the_training_data_has_not_is_reported_with_file_and_line(
+    reader: TagReader, name: str, content: str, message: str, tmp_path: Path
+) -> None:
     vocab = Vocabulary.from_instances(list(TagReader.of_entities().read(ENTITIES)))
-    path = write_file(tmp_path / "ner.txt", "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
-    batch = Batch(list(two_columns().read(path)))
-    complaint = "ner.txt:3: the model does not know the label 'U-CASH'; .* on .*, B-ORG, B-PER"
+    batch = Batch(list(reader.read(write_file(tmp_path / name, content))))
 
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(ValueError, match=message):
         batch.index_instances(vocab)
 
 
@@ -119,21 +137,6 @@ def test_raw_text_is_cut_by_the_tokenizer_that_is_given() -> None:
     tokenizer = WhitespaceTokenizer()
 
     assert TagReader.of_entities(tokenizer=tokenizer).tokenizer is tokenizer
-
-
-def test_an_unknown_type_in_json_is_reported_with_the_line_of_its_text(tmp_path: Path) -> None:
-    reader = TagReader("spans", spans=True)
-    known = rows(tmp_path, {"text": "Marta left.", "spans": [[0, 5, "PER"]]})
-    vocab = Vocabulary.from_instances(list(reader.read(known)))
-    path = rows(
-        tmp_path,
-        {"text": "Marta left.", "spans": [[0, 5, "PER"]]},
-        {"text": "The euro fell.", "spans": [[4, 8, "CASH"]]},
-    )
-    batch = Batch(list(reader.read(path)))
-
-    with pytest.raises(ValueError, match="in.jsonl:2: .*U-CASH"):
-        batch.index_instances(vocab)
 
 
 def read(path: Path, column: str) -> list[TaggedSentence]:
