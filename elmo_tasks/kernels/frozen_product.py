@@ -18,6 +18,10 @@ _ROWS = 32
 # `linear` is faster for weights of at most this many numbers.
 TINY_WEIGHT = 1 << 15
 
+# With fewer rows, or sizes that are no multiple of it, MKL sums in an order that depends on the
+# number of rows. A word's vector would then depend on how many words are computed at once.
+_ROWS_OF_A_SUM = 4
+
 # If the weight has at most this many numbers, `linear` is faster for one row. Larger weights do not
 # fit into a CPU's cache.
 _SMALL_WEIGHT = 1 << 20
@@ -46,7 +50,10 @@ class FrozenProduct:
         self._dtype = dtype or weight.dtype
         weight = weight.detach().to(self._dtype)
         self._bias = None if bias is None else bias.detach().to(self._dtype)
-        self._by_onednn = weight.device.type == "cpu" and by_onednn(weight.numel(), self._dtype)
+        is_on_cpu = weight.device.type == "cpu" and has_onednn(self._dtype)
+        is_odd = any(size % _ROWS_OF_A_SUM for size in weight.shape)
+        self._by_onednn = is_on_cpu and (is_odd or by_onednn(weight.numel(), self._dtype))
+        self._is_tiny = is_on_cpu and not self._by_onednn
         self._weight = _onednn_layout(weight) if self._by_onednn else weight
         is_small = weight.dtype == torch.float32 and weight.numel() <= _SMALL_WEIGHT
         self._plain_weight = weight if is_small or not self._by_onednn else None
@@ -55,8 +62,9 @@ class FrozenProduct:
         """Maps x of shape (rows, in_dim) and any dtype to shape (rows, out_dim)."""
         x, rows = x.to(self._dtype), len(x)
         if not self._by_onednn or (rows == 1 and self._plain_weight is not None):
+            x = extend_rows(x, max(rows, _ROWS_OF_A_SUM)) if self._is_tiny else x
             # Under autocast, `linear` chooses the dtype of its result.
-            return linear(x, self._plain_weight, self._bias).to(self._dtype)
+            return linear(x, self._plain_weight, self._bias)[:rows].to(self._dtype)
         return onednn_product(extend_rows(x, padded_rows(rows)), self._weight, self._bias)[:rows]
 
 

@@ -80,6 +80,19 @@ def test_a_product_of_any_number_of_rows_is_that_of_linear(rows: int, spare: int
     torch.testing.assert_close(product(x[1:]), linear(x[1:], weight, bias))
 
 
+@pytest.mark.parametrize(("out_dim", "in_dim"), [(64, 32), (4, 8), (12, 20)])
+def test_a_row_of_a_tiny_product_does_not_depend_on_the_number_of_rows(
+    out_dim: int, in_dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frozen_product, "TINY_WEIGHT", 1 << 15)
+    torch.manual_seed(0)
+    product = FrozenProduct(torch.randn(out_dim, in_dim), torch.randn(out_dim))
+    x = torch.randn(40, in_dim)
+
+    for rows in range(1, 40):
+        assert torch.equal(product(x[:rows].clone()), product(x)[:rows])
+
+
 def test_numbers_of_rows_are_rounded_up_to_few_by_little() -> None:
     rounded = {rows: padded_rows(rows) for rows in range(1, 6401)}
 
