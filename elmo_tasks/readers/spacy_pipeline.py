@@ -2,8 +2,11 @@ import re
 from functools import cache
 
 import spacy
+from spacy.attrs import ORTH
 from spacy.language import Language
+from spacy.tokenizer import Tokenizer
 from spacy.tokens import Span
+from spacy.util import compile_suffix_regex
 
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -39,11 +42,24 @@ def _pipeline(language: str, with_sentences: bool) -> Language:
             f"spaCy cannot tokenize language {language!r:.80}: expected a code such as en or de "
             f"({error})"
         ) from error
+    _cut_capitals(pipeline)
     if with_sentences:
         pipeline.add_pipe("sentencizer")
         # spaCy's limit for the length of a text is meant for trained parts, which are missing here.
         pipeline.max_length = 10**8
     return pipeline
+
+
+def _cut_capitals(pipeline: Language) -> None:
+    """Lets a pipeline cut DON'T and JOHN'S. as it cuts don't and john's."""
+    tokenizer = pipeline.tokenizer
+    if not isinstance(tokenizer, Tokenizer):
+        return  # That of Chinese or Thai has no such rules.
+    for word, parts in list(tokenizer.rules.items()):
+        if re.search("['\u2019]", word) and word.upper() not in tokenizer.rules:
+            tokenizer.add_special_case(word.upper(), [{ORTH: part[ORTH].upper()} for part in parts])
+    suffixes = [*pipeline.Defaults.suffixes, r"(?<=['\u2019][A-Z])\."]
+    tokenizer.suffix_search = compile_suffix_regex(suffixes).search
 
 
 def split_sentences(text: str, language: str = "en") -> list[Span]:

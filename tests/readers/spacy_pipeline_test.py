@@ -58,3 +58,19 @@ def test_raw_text_is_cut_into_the_tokens_of_its_language(language: str) -> None:
 def test_a_language_that_needs_a_package_says_which_one() -> None:
     with pytest.raises(ConfigurationError, match="'th'.*PyThaiNLP"):
         tokenized_sentences("".join(CUT_THAI.split()), "th")
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "\u2019"])
+def test_words_in_capitals_are_cut_as_in_lower_case(apostrophe: str) -> None:
+    text = "we don't and won't. i'm sure it's john's. she'd go".replace("'", apostrophe)
+
+    quiet, loud = (
+        [token.text for token in blank_pipeline("en").tokenizer(line)]
+        for line in (text, text.upper())
+    )
+
+    assert loud == [word.upper() for word in quiet]
+
+
+def test_a_language_without_rules_for_words_keeps_its_tokenizer() -> None:
+    assert [token.text for token in blank_pipeline("zh").tokenizer("DON'T")] == list("DON'T")
