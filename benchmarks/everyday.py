@@ -1,7 +1,8 @@
 """
 Counts which everyday inputs the trained models of the package answer as a person expects: mail,
-chat, news and reviews, in `everyday.jsonl`, 40 for each task, written by somebody who had not seen
-the models. Prints Markdown.
+chat, news and reviews, written by people who had not seen the models. `everyday.jsonl` has 40 for
+each task, and `everyday_second.jsonl` 30. Counts also both lists written in capitals. Prints
+Markdown.
 
     python -m benchmarks.everyday [ner coref] [--show]
 
@@ -23,7 +24,10 @@ from benchmarks.harness import parser, report
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.predictors.load import load
 
-INPUTS = Path(__file__).with_suffix(".jsonl")
+LISTS = [Path(__file__).with_name(name) for name in ("everyday.jsonl", "everyday_second.jsonl")]
+
+# An input with its task and the expected answer.
+Item = dict[str, Any]
 
 
 def main() -> None:
@@ -31,23 +35,35 @@ def main() -> None:
     options.add_argument("tasks", nargs="*", help="sst, ner, ... (default: all)")
     options.add_argument("--show", action="store_true", help="print also what is not as expected")
     arguments = options.parse_args()
-    inputs = [json.loads(line) for line in read_lines(INPUTS)]
-    names = arguments.tasks or list(dict.fromkeys(item["task"] for item in inputs))
+    lists = [[json.loads(line) for line in read_lines(path)] for path in LISTS]
+    names = arguments.tasks or list(dict.fromkeys(item["task"] for item in lists[0]))
     rows: list[list[object]] = []
-    misses: list[tuple[dict[str, Any], Any]] = []
+    misses: list[Item] = []
     for name in tqdm(names, desc="tasks"):
-        items = [item for item in inputs if item["task"] == name]
-        answers = load(name).predict([item["input"] for item in items])
-        failures = [
-            (item, part)
-            for item, part in zip(items, map(PARTS[name], answers))
-            if not is_expected(name, part, item["expected"])
-        ]
-        rows.append([f"`{name}`", len(items) - len(failures), len(items)])
-        misses += failures
-    report(["model", "as expected", "inputs"], rows)
-    for item, part in misses if arguments.show else ():
-        print(json.dumps({**item, "answered": part}, ensure_ascii=False))
+        of_task = [[item for item in items if item["task"] == name] for items in lists]
+        loud = [in_capitals(item) for items in of_task for item in items]
+        failures = [failures_of(name, items) for items in (*of_task, loud)]
+        counts = zip(map(len, (*of_task, loud)), map(len, failures))
+        rows.append([f"`{name}`", *(f"{number - failed} of {number}" for number, failed in counts)])
+        misses += failures[0] + failures[1]
+    report(["model", "first list", "second list", "both in capitals"], rows)
+    for item in misses if arguments.show else ():
+        print(json.dumps(item, ensure_ascii=False))
+
+
+def in_capitals(item: Item) -> Item:
+    return {**item, "input": {name: text.upper() for name, text in item["input"].items()}}
+
+
+def failures_of(name: str, items: list[Item]) -> list[Item]:
+    """Returns the inputs that a model does not answer as expected, with the part that counts."""
+    answers = load(name).predict([item["input"] for item in items])
+    parts = map(PARTS[name], answers)
+    return [
+        {**item, "answered": part}
+        for item, part in zip(items, parts, strict=True)
+        if not is_expected(name, part, item["expected"])
+    ]
 
 
 def is_expected(task: str, part: Any, expected: Any) -> bool:

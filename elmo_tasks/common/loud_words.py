@@ -1,7 +1,8 @@
-"""Loud words, such as sooo and GREAT, in the form that edited text has."""
+"""Loud words and texts, such as sooo and GREAT, in the form that edited text has."""
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 # A letter three times or more in a row, without an accent.
 _REPEATED = re.compile(r"([a-z])\1{2,}(?![\u0300-\u036f])", re.IGNORECASE)
@@ -10,6 +11,9 @@ _REPEATED = re.compile(r"([a-z])\1{2,}(?![\u0300-\u036f])", re.IGNORECASE)
 _AS_IT_IS = re.compile(r"(.)\1*|[ivx]+", re.IGNORECASE)
 
 _MIN_CAPITALS = 4
+
+# Two words in capitals may be names, such as IBM and USA.
+_MIN_LOUD_WORDS = 3
 
 
 def plain_word(word: str) -> str:
@@ -30,3 +34,9 @@ def lower_case(word: str) -> str:
 def repeated_once(word: str) -> str:
     """Writes once a letter that is repeated more than twice: sooo becomes so, but www stays."""
     return word if _AS_IT_IS.fullmatch(word) else _REPEATED.sub(r"\1", word)
+
+
+def in_capitals(words: Iterable[str]) -> bool:
+    """Returns whether a text of three words or more is written in capitals alone."""
+    cased = [word for word in words if word.lower() != word.upper()]
+    return len(cased) >= _MIN_LOUD_WORDS and all(word == word.upper() for word in cased)

@@ -90,7 +90,7 @@ class CorefPredictor(TextPredictor):
             ],
         }
 
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+    def instance_of(self, json_dict: JsonDict) -> Instance:
         document, sentences = self._document(json_dict)
         genre = json_dict.get("genre")
         if genre is not None and not isinstance(genre, str):

@@ -110,7 +110,7 @@ class SnliPredictor(LabelPredictor):
         classes=LABELS,
     )
 
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+    def instance_of(self, json_dict: JsonDict) -> Instance:
         check_texts(json_dict, self.input_names)
         tokenize = self._dataset_reader.tokenizer.tokenize
         return self._dataset_reader.text_to_instance(
@@ -155,7 +155,7 @@ class ClassifyPredictor(LabelPredictor):
         tokens = {name: list(chain(*text)) for name, text in zip(self.token_names, texts)}
         return super().answer(instance, {**output, **tokens})
 
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+    def instance_of(self, json_dict: JsonDict) -> Instance:
         sentences = self._dataset_reader.sentences
         words = given_words(json_dict) if self.other_names else None
         if words is not None:

@@ -44,7 +44,8 @@ def saliency(predictor: Predictor, inputs: JsonDict) -> dict[str, Any]:
 def _words(instance: Instance, name: str) -> list[str]:
     """Returns the words of a text as the user wrote them, if the model reads loud ones plainly."""
     metadata = instance.fields.get("metadata")
-    words = metadata.get(name) if isinstance(metadata, MetadataField) else None
+    about = metadata.metadata if isinstance(metadata, MetadataField) else {}
+    words = about.get("written", about).get(name)
     if isinstance(words, list):
         return words
     return [token.text for token in instance[name]]  # type: ignore[attr-defined]

@@ -121,7 +121,7 @@ class SquadPredictor(TextPredictor):
             labelled.add_field(name, IndexField(int(index), labelled["passage"]))
         return [labelled]
 
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+    def instance_of(self, json_dict: JsonDict) -> Instance:
         check_texts(json_dict, self.input_names)
         instance = self._dataset_reader.text_to_instance(
             json_dict["question"], json_dict["passage"]

@@ -76,11 +76,12 @@ class SrlPredictor(TextPredictor):
             _given_predicates(item, len(text.tokens)) for item, text in zip(inputs, sentences)
         ]
         raw, tagged = [], []
-        for sentence, indices in zip(sentences, given_predicates):
+        for item, sentence, indices in zip(inputs, sentences, given_predicates):
             if indices is None:
-                raw.append(reader.text_to_instance(sentence.tokens))
+                raw.append(self.as_read(reader.text_to_instance(sentence.tokens), item))
             else:
-                tagged += reader.text_to_instances(sentence.tokens, indices)
+                instances = reader.text_to_instances(sentence.tokens, indices)
+                tagged += [self.as_read(instance, item) for instance in instances]
         model_outputs = (_with_roles(output["predicates"]) for output in self.outputs(raw))
         outputs = iter(self.outputs(tagged))
         return [

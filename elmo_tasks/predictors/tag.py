@@ -113,7 +113,7 @@ class NerPredictor(TextPredictor):
     def _scheme(self) -> TagScheme:
         return written_scheme(self._model.vocab)
 
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+    def instance_of(self, json_dict: JsonDict) -> Instance:
         sentence = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
         instance = self._dataset_reader.text_to_instance(sentence.tokens)
         instance["metadata"].metadata["sentence"] = sentence

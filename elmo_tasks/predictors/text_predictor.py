@@ -19,6 +19,7 @@ from elmo_tasks.predictors.fields import with_fields
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.saliency import TokenVectors, passed_through
 from elmo_tasks.predictors.stream import GROUP, stream
+from elmo_tasks.readers.text_reader import with_lowered_capitals
 
 
 class Task(NamedTuple):
@@ -56,7 +57,7 @@ class TextPredictor(Predictor):
     `with_fields`).
 
     By default an input is a sentence, which the tokenizer of the dataset reader cuts (see
-    `sentence_input`). For other inputs, a subclass has `input_names` and `_json_to_instance`.
+    `sentence_input`). For other inputs, a subclass has `input_names` and `instance_of`.
     """
 
     # The fields with the texts of an input.
@@ -197,8 +198,18 @@ class TextPredictor(Predictor):
         return {name: answer.get(name) for name in self.columns_of_answer or answer}
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        return self.as_read(self.instance_of(json_dict), json_dict)
+
+    def instance_of(self, json_dict: JsonDict) -> Instance:
+        """Makes an instance of an input. Raises `ValueError` if the input has another form."""
         sentence = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
         return self._dataset_reader.text_to_instance(sentence.tokens)
+
+    def as_read(self, instance: Instance, json_dict: JsonDict) -> Instance:
+        """Returns the instance of an input with raw text in capitals as the model reads it."""
+        is_raw = not json_dict.keys() & {"tokens", "sentences"}
+        lower = is_raw and self._dataset_reader.lower_capitals
+        return with_lowered_capitals(instance) if lower else instance
 
 
 def predictor_of(model: Model) -> type[TextPredictor] | None:

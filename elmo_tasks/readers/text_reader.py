@@ -5,6 +5,7 @@ from typing import Any
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
 
+from elmo_tasks.common.loud_words import in_capitals
 from elmo_tasks.common.rows import plain_text
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.readers.indexers import WordIdIndexer
@@ -17,20 +18,27 @@ class TextReader(DatasetReader):
     """
     The base class of the readers. A subclass passes the records that it reads through
     `shard_iterable`, so each process and worker makes only its own instances. By default all texts
-    have word ids under the name `tokens`. `examples` are inputs that `elmo-tasks serve` shows for a
-    model of the user's own data.
+    have word ids under the name `tokens`.
+
+    # Parameters
+
+    examples: Inputs that `elmo-tasks serve` shows for a model of the user's own data.
+    lower_capitals: Whether predictors read raw text that is in capitals alone as if it were in
+        lower case. A model of mixed text understands it better; answers have the text as it is.
     """
 
     def __init__(
         self,
         token_indexers: dict[str, TokenIndexer] = None,
         examples: list[dict[str, str]] = None,
+        lower_capitals: bool = False,
         **kwargs,
     ) -> None:
         super().__init__(
             manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
         )
         self.examples = examples or []
+        self.lower_capitals = lower_capitals
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
 
     @property
@@ -98,6 +106,29 @@ def sentences_of(text: TextField) -> Sequence[list[Token]]:
     other text as one list.
     """
     return text.sentences if isinstance(text, DocumentField) else [text.tokens]
+
+
+def with_lowered_capitals(instance: Instance) -> Instance:
+    """
+    Puts the texts of an instance that are in capitals alone in lower case, for a model to read. The
+    metadata, if there are any, then have the words as they were, under `written` and the name of
+    the field.
+    """
+    written = {}
+    for name, field in instance.fields.items():
+        if isinstance(field, TextField) and in_capitals(map(str, field.tokens)):
+            written[name] = list(map(str, field.tokens))
+            if isinstance(field, DocumentField):
+                instance.fields[name] = DocumentField(list(map(_lowered, field.sentences)))
+            else:
+                instance.fields[name] = type(field)(_lowered(field.tokens))
+    if written and "metadata" in instance.fields:
+        instance["metadata"].metadata["written"] = written  # type: ignore[attr-defined]
+    return instance
+
+
+def _lowered(tokens: Sequence[Token]) -> list[Token]:
+    return [Token(token.ensure_text().lower()) for token in tokens]
 
 
 class PassageField(TextField):

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,11 +31,14 @@ def test_an_answer_is_as_expected_in_each_part(
     assert everyday.is_expected(task, part, expected) == same
 
 
-def test_there_are_forty_inputs_for_each_task_whose_expected_words_are_in_them() -> None:
-    items = [json.loads(line) for line in read_lines(everyday.INPUTS)]
+@pytest.mark.parametrize(("path", "number"), [*zip(everyday.LISTS, (40, 30), strict=True)])
+def test_each_task_has_as_many_inputs_and_the_expected_words_are_in_them(
+    path: Path, number: int
+) -> None:
+    items = [json.loads(line) for line in read_lines(path)]
 
     tasks = [item["task"] for item in items]
-    assert {task: tasks.count(task) for task in everyday.PARTS} == dict.fromkeys(everyday.PARTS, 40)
+    assert {task: tasks.count(task) for task in tasks} == dict.fromkeys(everyday.PARTS, number)
     for item in items:
         texts = " ".join(item["input"].values())
         if item["task"] == "coref":

@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from elmo_tasks.common.loud_words import plain_word
+from elmo_tasks.common.loud_words import in_capitals, plain_word
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,19 @@ def test_loud_words_are_written_plainly_in_both_forms_of_a_text(written: str, pl
         word = plain_word(unicodedata.normalize(form, written))
 
         assert word == unicodedata.normalize(form, plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("WE WON THE CUP IN 2019 !", True),
+        ("ÄPFEL SIND GRÜN", True),
+        ("IBM USA", False),
+        ("2019 - 3 ! ?", False),
+        ("我 们 赢 了", False),
+        ("WE WON THE CUP, Ada", False),
+        ("", False),
+    ],
+)
+def test_a_text_of_three_words_in_capitals_is_loud(text: str, expected: bool) -> None:
+    assert in_capitals(text.split()) is expected
