@@ -26,7 +26,12 @@ def mean_of_models(first: Path, second: Path, folder: Path, share: float = 0.5) 
     states = []
     for model in (first, second):
         tensors, about = read_hashed(model / PUBLISHED_WEIGHTS, "elmo-tasks pack", ["bilms"])
-        words = [path.read_bytes() for path in sorted(model.glob("vocabulary/*.txt"))]
+        # The lines of the file that is left out have no order.
+        words = [
+            path.read_bytes()
+            for path in sorted(model.glob("vocabulary/*.txt"))
+            if path.stem != "non_padded_namespaces"
+        ]
         shapes = {name: tensor.shape for name, tensor in tensors.items()}
         states.append((tensors, (about, words, shapes)))
     (start, one), (end, other) = states

@@ -21,6 +21,8 @@ def packed(folder: Path, weight: float, words: str = "a\nb\n") -> Path:
 def test_weights_are_means_and_the_other_files_those_of_the_second(tmp_path: Path) -> None:
     first, second = packed(tmp_path / "a", 1.0), packed(tmp_path / "b", 3.0)
     (second / "config.json").write_text("{}")
+    for folder, names in ((first, "*tags\n*labels\n"), (second, "*labels\n*tags\n")):
+        (folder / "vocabulary" / "non_padded_namespaces.txt").write_text(names)
 
     mean_of_models(first, second, tmp_path / "mean", share=0.75)
 
