@@ -187,9 +187,9 @@ class Story:
         return form
 
 
-def read_words() -> dict[str, list[str]]:
-    """Returns the lists of words by their names."""
-    lines = WORDS.read_text(encoding="utf-8").splitlines()
+def read_words(path: Path = WORDS) -> dict[str, list[str]]:
+    """Returns the lists of words of a file by their names."""
+    lines = path.read_text(encoding="utf-8").splitlines()
     named = (line[1:].split(" ", 1) for line in lines if line.startswith("@"))
     return {name: words.split("|") for name, words in named}
 
