@@ -194,21 +194,32 @@ def read_words(path: Path = WORDS) -> dict[str, list[str]]:
     return {name: words.split("|") for name, words in named}
 
 
-def read_scenarios(text: str) -> list[Scenario]:
-    """Returns the scenarios of a file of patterns, which an empty line separates."""
-    scenarios = []
+def read_blocks(
+    text: str, kinds: str
+) -> Iterator[tuple[dict[str, list[str]], dict[str, list[str]]]]:
+    """
+    Yields the scenarios of a file of patterns, which an empty line separates: the forms of each
+    entity, and the lines of each kind. The first character of a line is its kind or its entity.
+    """
     for block in text.split("\n\n"):
-        scenario = Scenario({}, [], [], [])
-        kinds = {">": scenario.first, "+": scenario.later, "=": scenario.whole}
+        forms: dict[str, list[str]] = {}
+        lines: dict[str, list[str]] = {kind: [] for kind in kinds}
         for line in block.splitlines():
             kind, _, rest = line.partition(" ")
-            if kind in kinds:
-                kinds[kind].append(rest)
+            if kind in lines:
+                lines[kind].append(rest)
             elif kind != "#":
-                scenario.forms[kind] = rest.split(" | ")
-        if scenario.first or scenario.whole:
-            scenarios.append(scenario)
-    return scenarios
+                forms[kind] = rest.split(" | ")
+        if any(lines.values()):
+            yield forms, lines
+
+
+def read_scenarios(text: str) -> list[Scenario]:
+    """Returns the scenarios of a file of patterns."""
+    return [
+        Scenario(forms, lines[">"], lines["+"], lines["="])
+        for forms, lines in read_blocks(text, ">+=")
+    ]
 
 
 def tell(scenario: Scenario, words: dict[str, list[str]], chance: random.Random) -> Story:
