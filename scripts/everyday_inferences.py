@@ -6,14 +6,12 @@ model `snli` of the package was in the end trained on such pairs, too.
     python -m scripts.everyday_inferences my/pairs.jsonl --number 3000
 """
 
-import argparse
 import json
 import random
 from pathlib import Path
 from typing import NamedTuple
 
-from elmo_tasks.common.outputs import check_outputs
-from scripts.everyday_stories import Story, read_blocks, read_words
+from scripts.everyday_stories import Story, arguments, read_blocks, read_words
 
 PATTERNS = Path(__file__).with_suffix(".txt")
 LABELS = {"E": "entailment", "C": "contradiction", "N": "neutral"}
@@ -52,15 +50,7 @@ def pairs(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--number", type=int, default=3000, help="pairs (default: 3000)")
-    parser.add_argument("--seed", type=int, default=1, help="default: 1")
-    parser.add_argument("--force", action="store_true", help="replace an output that exists")
-    args = parser.parse_args()
-    check_outputs([args.output], [], args.force)
+    args = arguments(__doc__, "pairs", 3000)
     chance, words = random.Random(args.seed), read_words()
     scenarios = read_scenarios(PATTERNS.read_text(encoding="utf-8"))
     drawn: list[dict[str, str]] = []

@@ -6,17 +6,15 @@ trained on such sentences, too: mail, chat, news, sport, reviews, travel and wor
     python -m scripts.everyday_names my/names.conll --number 2500
 """
 
-import argparse
 import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from elmo_tasks.common.outputs import check_outputs
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from scripts.everyday_stories import read_words
+from scripts.everyday_stories import arguments, read_words
 
 PATTERNS = Path(__file__).with_suffix(".txt")
 _CHOICE = re.compile(r"<([^<>]*)>")
@@ -73,15 +71,7 @@ def columns(sentence: Sentence, tokenizer: ElmoSpacyTokenizer) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--number", type=int, default=2500, help="sentences (default: 2500)")
-    parser.add_argument("--seed", type=int, default=1, help="default: 1")
-    parser.add_argument("--force", action="store_true", help="replace an output that exists")
-    args = parser.parse_args()
-    check_outputs([args.output], [], args.force)
+    args = arguments(__doc__, "sentences", 2500)
     words, patterns = read_words() | read_words(PATTERNS), read_patterns()
     chance, tokenizer = random.Random(args.seed), ElmoSpacyTokenizer()
     lines: list[str] = []

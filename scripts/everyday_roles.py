@@ -6,15 +6,13 @@ end trained on such sentences, too, since the English Web Treebank has few of th
     python -m scripts.everyday_roles my/roles.gold_conll --number 2000
 """
 
-import argparse
 import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from elmo_tasks.common.outputs import check_outputs
-from scripts.everyday_stories import read_words
+from scripts.everyday_stories import arguments, read_words
 
 PATTERNS = Path(__file__).with_suffix(".txt")
 
@@ -224,15 +222,7 @@ def rows(sentence: Sentence) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--number", type=int, default=2000, help="sentences (default: 2000)")
-    parser.add_argument("--seed", type=int, default=1, help="default: 1")
-    parser.add_argument("--force", action="store_true", help="replace an output that exists")
-    args = parser.parse_args()
-    check_outputs([args.output], [], args.force)
+    args = arguments(__doc__, "sentences", 2000)
     patterns = read_patterns(PATTERNS.read_text(encoding="utf-8"))
     chance = random.Random(args.seed)
     lines: list[str] = []

@@ -265,16 +265,25 @@ def document(story: Story, name: str) -> Iterator[str]:
     yield "#end document"
 
 
-def main() -> None:
+def arguments(description: str | None, unit: str, number: int) -> argparse.Namespace:
+    """
+    Returns the arguments of a script that writes so many of a unit: `output`, `number`, `seed`.
+    Raises `ConfigurationError` if the output exists.
+    """
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("output", type=Path)
-    parser.add_argument("--number", type=int, default=2000, help="documents (default: 2000)")
+    parser.add_argument("--number", type=int, default=number, help=f"{unit} (default: {number})")
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
     parser.add_argument("--force", action="store_true", help="replace an output that exists")
     args = parser.parse_args()
     check_outputs([args.output], [], args.force)
+    return args
+
+
+def main() -> None:
+    args = arguments(__doc__, "documents", 2000)
     words, scenarios = read_words(), read_scenarios(PATTERNS.read_text(encoding="utf-8"))
     chance = random.Random(args.seed)
     sizes = [sum(map(len, scenario[1:])) for scenario in scenarios]
