@@ -62,9 +62,7 @@ def test_tokens_and_text_with_small_letters_are_read_as_they_are(
     assert predictor.predict_batch_json(as_they_are) == answers
 
 
+@pytest.mark.parametrize("task", ["ner", "snli", "squad"], indirect=True)
 def test_saliency_names_the_words_as_they_are(predictor: TextPredictor, task: str) -> None:
-    if task not in ("ner", "snli", "squad"):
-        pytest.skip("the page does not explain its answers")
-
     for text in saliency(predictor, INPUTS[task])["texts"]:
         assert all(word == word.upper() for word in text["tokens"])
