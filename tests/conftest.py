@@ -1,5 +1,7 @@
 import atexit
+import functools
 import gc
+import importlib
 import logging
 import os
 import tarfile
@@ -34,6 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # AllenNLP takes the functions of jsonnet when it is imported.
     evaluate_fast()
     import elmo_tasks.plugin  # noqa: F401  registers every name
+
+    # A client of a server in a test reads all certificates of the machine, which none needs.
+    transport = importlib.import_module("httpx._transports.default")
+    setattr(transport, "create_ssl_context", functools.cache(transport.create_ssl_context))  # noqa: B010
 
     for name in UNREAD:
         logging.getLogger(name).disabled = True

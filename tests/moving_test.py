@@ -85,6 +85,8 @@ def test_the_old_config_trains(name: str, tmp_path: Path, monkeypatch: pytest.Mo
     # The tokenizer's default is a model of spaCy that no package index has.
     tokenizer = sys.modules["allennlp.data.tokenizers.spacy_tokenizer"]
     monkeypatch.setattr(tokenizer, "get_spacy_model", lambda *_, **__: spacy.blank("en"))
+    # Nobody reads the archives, whose packing takes longer than the trainings.
+    monkeypatch.setattr("allennlp.commands.train.archive_model", lambda *_, **__: None)
     for part in "tagging classification pair_classification rc structured_prediction coref".split():
         __import__(f"allennlp_models.{part}")
     config = narrower(
