@@ -14,16 +14,10 @@ DTYPES = ("auto", "float32", "bfloat16")
 # Products of other numbers of rows work too.
 _ROWS = 32
 
-# oneDNN takes 0.1 ms to begin a product in float32, and 2 ms more to compile code for a new shape.
-# `linear` is faster for weights of at most this many numbers.
-TINY_WEIGHT = 1 << 15
-
-# With fewer rows, or sizes that are no multiple of it, MKL sums in an order that depends on the
-# number of rows. A word's vector would then depend on how many words are computed at once.
-_ROWS_OF_A_SUM = 4
-
 # If the weight has at most this many numbers, `linear` is faster for one row. Larger weights do not
 # fit into a CPU's cache.
+# oneDNN computes several rows of small weights, too. `linear` is faster for 32,768 numbers or less,
+# but MKL may wait for ever in a fork of a process whose threads have used it.
 _SMALL_WEIGHT = 1 << 20
 
 
@@ -50,10 +44,7 @@ class FrozenProduct:
         self._dtype = dtype or weight.dtype
         weight = weight.detach().to(self._dtype)
         self._bias = None if bias is None else bias.detach().to(self._dtype)
-        is_on_cpu = weight.device.type == "cpu" and has_onednn(self._dtype)
-        is_odd = any(size % _ROWS_OF_A_SUM for size in weight.shape)
-        self._by_onednn = is_on_cpu and (is_odd or by_onednn(weight.numel(), self._dtype))
-        self._is_tiny = is_on_cpu and not self._by_onednn
+        self._by_onednn = weight.device.type == "cpu" and has_onednn(self._dtype)
         self._weight = _onednn_layout(weight) if self._by_onednn else weight
         is_small = weight.dtype == torch.float32 and weight.numel() <= _SMALL_WEIGHT
         self._plain_weight = weight if is_small or not self._by_onednn else None
@@ -62,15 +53,9 @@ class FrozenProduct:
         """Maps x of shape (rows, in_dim) and any dtype to shape (rows, out_dim)."""
         x, rows = x.to(self._dtype), len(x)
         if not self._by_onednn or (rows == 1 and self._plain_weight is not None):
-            x = extend_rows(x, max(rows, _ROWS_OF_A_SUM)) if self._is_tiny else x
             # Under autocast, `linear` chooses the dtype of its result.
-            return linear(x, self._plain_weight, self._bias)[:rows].to(self._dtype)
+            return linear(x, self._plain_weight, self._bias).to(self._dtype)
         return onednn_product(extend_rows(x, padded_rows(rows)), self._weight, self._bias)[:rows]
-
-
-def by_onednn(size: int, dtype: torch.dtype) -> bool:
-    """Returns whether oneDNN is to compute a CPU's products with a weight of `size` numbers."""
-    return has_onednn(dtype) and (size > TINY_WEIGHT or dtype != torch.float32)
 
 
 @functools.cache

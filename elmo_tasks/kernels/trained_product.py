@@ -11,7 +11,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear, pad
 
-from elmo_tasks.kernels.frozen_product import by_onednn, extend_rows, onednn_product, padded_rows
+from elmo_tasks.kernels.frozen_product import extend_rows, has_onednn, onednn_product, padded_rows
 
 _BLOCK = 512
 
@@ -36,7 +36,7 @@ def product(
     Computes x W^T + b without a gradient, shape (tokens, out_dim), for tensors of one dtype with
     any strides.
     """
-    if not _by_onednn(x, weight.numel()):
+    if not _by_onednn(x):
         return linear(x, weight, bias)
     rows = padded_rows(len(x))
     if rows == len(x) or len(x) < _BLOCK or len(weight) >= x.size(1):
@@ -54,7 +54,7 @@ def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         # oneDNN is fast if the first matrix is the narrower one.
         return summed_product(y, x).t()
     dtype = torch.promote_types(x.dtype, torch.float32)
-    if not _has_avx512() or not _by_onednn(x, x.size(1) * y.size(1)):
+    if not _has_avx512() or not _by_onednn(x):
         return x.t().mm(y).to(dtype)
     if padded_rows(len(x)) == len(x):
         return _multiply(x.t(), y.t()).to(dtype)
@@ -82,7 +82,7 @@ def step_product(
     Computes `product` for one step of an LSTM or GRU. The number of rows of `x` must be a multiple
     of `STEP_ROWS`.
     """
-    fast = _has_avx512() and _by_onednn(x, weight.numel())
+    fast = _has_avx512() and _by_onednn(x)
     return _multiply(x, weight, bias) if fast else linear(x, weight, bias)
 
 
@@ -125,8 +125,8 @@ def _multiply(
     return onednn_product(x, weight, bias)
 
 
-def _by_onednn(x: torch.Tensor, size: int) -> bool:
-    return x.device.type == "cpu" and len(x) > 0 and by_onednn(size, x.dtype)
+def _by_onednn(x: torch.Tensor) -> bool:
+    return x.device.type == "cpu" and len(x) > 0 and has_onednn(x.dtype)
 
 
 @functools.cache

@@ -10,24 +10,12 @@ from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.locate import KNOWN_BILMS
 from elmo_tasks.kernels import frozen_product
-from elmo_tasks.kernels.frozen_product import (
-    FrozenProduct,
-    by_onednn,
-    has_bfloat16,
-    padded_rows,
-    used_dtype,
-)
+from elmo_tasks.kernels.frozen_product import FrozenProduct, has_bfloat16, padded_rows, used_dtype
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.reference_bilm import make_options
 from tests.helpers.stored_bilms import fixture_bilm
 
 OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
-
-
-@pytest.fixture(autouse=True)
-def _no_tiny_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets oneDNN compute the products with the small weights of these tests, too."""
-    monkeypatch.setattr(frozen_product, "TINY_WEIGHT", 0)
 
 
 @pytest.fixture
@@ -55,16 +43,6 @@ def test_a_product_is_that_of_linear(dtype: torch.dtype) -> None:
     torch.testing.assert_close(FrozenProduct(weight, bias)(x), linear(x, weight, bias))
 
 
-def test_onednn_computes_products_with_large_weights_and_in_bfloat16(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(frozen_product, "TINY_WEIGHT", 100)
-    monkeypatch.setattr(frozen_product, "has_onednn", lambda dtype: dtype != torch.float64)
-
-    assert by_onednn(101, torch.float32) and not by_onednn(100, torch.float32)
-    assert by_onednn(100, torch.bfloat16) and not by_onednn(101, torch.float64)
-
-
 @pytest.mark.parametrize("rows", [0, 1, 2, 17, 97])
 @pytest.mark.parametrize("spare", [0, 20])
 def test_a_product_of_any_number_of_rows_is_that_of_linear(rows: int, spare: int) -> None:
@@ -78,19 +56,6 @@ def test_a_product_of_any_number_of_rows_is_that_of_linear(rows: int, spare: int
 
     torch.testing.assert_close(product(x), linear(x, weight, bias))
     torch.testing.assert_close(product(x[1:]), linear(x[1:], weight, bias))
-
-
-@pytest.mark.parametrize(("out_dim", "in_dim"), [(64, 32), (4, 8), (12, 20)])
-def test_a_row_of_a_tiny_product_does_not_depend_on_the_number_of_rows(
-    out_dim: int, in_dim: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(frozen_product, "TINY_WEIGHT", 1 << 15)
-    torch.manual_seed(0)
-    product = FrozenProduct(torch.randn(out_dim, in_dim), torch.randn(out_dim))
-    x = torch.randn(40, in_dim)
-
-    for rows in range(40):
-        assert torch.equal(product(x[:rows].clone()), product(x)[:rows])
 
 
 def test_numbers_of_rows_are_rounded_up_to_few_by_little() -> None:

@@ -2,7 +2,6 @@ import pytest
 import torch
 from torch.nn.functional import linear
 
-from elmo_tasks.kernels import frozen_product
 from elmo_tasks.kernels import trained_product as products
 from elmo_tasks.kernels.trained_product import (
     product,
@@ -16,11 +15,10 @@ from tests.helpers.products import Products
 @pytest.fixture(params=["this CPU's", "without AVX-512", "PyTorch's"])
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes the products that this CPU has, those of a CPU without AVX-512, and PyTorch's."""
-    monkeypatch.setattr(frozen_product, "TINY_WEIGHT", 0)
     if request.param != "this CPU's":
         monkeypatch.setattr(products, "_has_avx512", lambda: False)
     if request.param == "PyTorch's":
-        monkeypatch.setattr(products, "_by_onednn", lambda x, size: False)
+        monkeypatch.setattr(products, "_by_onednn", lambda x: False)
 
 
 # No row, part of a block, whole blocks, and whole blocks with a rest.
@@ -85,7 +83,6 @@ def test_products_have_few_numbers_of_rows(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(products, "_multiply", counted)
     monkeypatch.setattr(products, "_has_avx512", lambda: True)
-    monkeypatch.setattr(frozen_product, "TINY_WEIGHT", 0)
     narrow, wide, weight = torch.randn(2048, 4), torch.randn(2048, 8), torch.randn(8, 4)
 
     for num_tokens in range(1024, 2049, 3):
