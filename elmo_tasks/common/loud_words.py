@@ -36,7 +36,7 @@ def repeated_once(word: str) -> str:
     return word if _AS_IT_IS.fullmatch(word) else _REPEATED.sub(r"\1", word)
 
 
-def in_capitals(words: Iterable[str]) -> bool:
+def is_in_capitals(words: Iterable[str]) -> bool:
     """Returns whether a text of three words or more is written in capitals alone."""
     cased = [word for word in words if word.lower() != word.upper()]
     return len(cased) >= _MIN_LOUD_WORDS and all(word == word.upper() for word in cased)

@@ -208,7 +208,8 @@ class TextPredictor(Predictor):
     def as_read(self, instance: Instance, json_dict: JsonDict) -> Instance:
         """Returns the instance of an input with raw text in capitals as the model reads it."""
         is_raw = not json_dict.keys() & {"tokens", "sentences"}
-        lower = is_raw and self._dataset_reader.lower_capitals
+        # A reader of a user's own may have no such setting.
+        lower = is_raw and getattr(self._dataset_reader, "lower_capitals", False)
         return with_lowered_capitals(instance) if lower else instance
 
 

@@ -9,29 +9,33 @@ from spacy.tokens import Span
 from spacy.util import compile_suffix_regex
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.loud_words import is_in_capitals
 
 # spaCy keeps about 500 bytes for each distinct token that a pipeline has seen.
 _MAX_STRINGS = 200_000
 
 
-def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
+def blank_pipeline(
+    language: str, with_sentences: bool = False, in_capitals: bool = False
+) -> Language:
     """
     Returns spaCy's blank pipeline for a language, given by its code. `with_sentences` adds the
-    `sentencizer`. Raises `ConfigurationError` if spaCy has no rules for the language.
+    `sentencizer`; `in_capitals` adds rules for text in capitals. Raises `ConfigurationError` if
+    spaCy has no rules for the language.
 
     Calls with the same arguments share a pipeline. After 200,000 distinct tokens, a new pipeline
     takes its place, because spaCy keeps every token in memory. Documents of the old pipeline stay
     valid.
     """
-    pipeline = _pipeline(language, with_sentences)
+    pipeline = _pipeline(language, with_sentences, in_capitals)
     if len(pipeline.vocab.strings) > _MAX_STRINGS:
         _pipeline.cache_clear()
-        pipeline = _pipeline(language, with_sentences)
+        pipeline = _pipeline(language, with_sentences, in_capitals)
     return pipeline
 
 
 @cache
-def _pipeline(language: str, with_sentences: bool) -> Language:
+def _pipeline(language: str, with_sentences: bool, in_capitals: bool) -> Language:
     try:
         # Otherwise spaCy would import any of its modules that has this name, such as en.examples.
         if not re.fullmatch("[a-z]{2,3}", language):
@@ -42,7 +46,8 @@ def _pipeline(language: str, with_sentences: bool) -> Language:
             f"spaCy cannot tokenize language {language!r:.80}: expected a code such as en or de "
             f"({error})"
         ) from error
-    _cut_capitals(pipeline)
+    if in_capitals:
+        _cut_capitals(pipeline)
     if with_sentences:
         pipeline.add_pipe("sentencizer")
         # spaCy's limit for the length of a text is meant for trained parts, which are missing here.
@@ -62,12 +67,17 @@ def _cut_capitals(pipeline: Language) -> None:
     tokenizer.suffix_search = compile_suffix_regex(suffixes).search
 
 
+def pipeline_for(text: str, language: str, with_sentences: bool = False) -> Language:
+    """Returns the blank pipeline that cuts a text (see `blank_pipeline`)."""
+    return blank_pipeline(language, with_sentences, is_in_capitals(text.split()))
+
+
 def split_sentences(text: str, language: str = "en") -> list[Span]:
     """
     Cuts raw text into sentences at their final punctuation, with spaCy's `sentencizer`. Sentences
     of white space alone are left out.
     """
-    sentences = blank_pipeline(language, with_sentences=True)(text).sents
+    sentences = pipeline_for(text, language, with_sentences=True)(text).sents
     return [sentence for sentence in sentences if sentence.text.strip()]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabulary
 from allennlp.data.fields import TextField
 
-from elmo_tasks.common.loud_words import in_capitals
+from elmo_tasks.common.loud_words import is_in_capitals
 from elmo_tasks.common.rows import plain_text
 from elmo_tasks.common.text import nearest_or_all
 from elmo_tasks.readers.indexers import WordIdIndexer
@@ -116,7 +116,7 @@ def with_lowered_capitals(instance: Instance) -> Instance:
     """
     written = {}
     for name, field in instance.fields.items():
-        if isinstance(field, TextField) and in_capitals(map(str, field.tokens)):
+        if isinstance(field, TextField) and is_in_capitals(map(str, field.tokens)):
             written[name] = list(map(str, field.tokens))
             if isinstance(field, DocumentField):
                 instance.fields[name] = DocumentField(list(map(_lowered, field.sentences)))

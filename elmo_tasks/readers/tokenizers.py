@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from allennlp.data.tokenizers import Token, Tokenizer
 from spacy.tokens import Doc, Span
 
-from elmo_tasks.readers.spacy_pipeline import blank_pipeline, split_sentences
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline, pipeline_for, split_sentences
 
 # A mark that becomes a token of its own: `` or '', a hyphen, dash, slash, tilde, quote, currency or
 # degree sign, or a single underscore.
@@ -53,7 +53,7 @@ class ElmoSpacyTokenizer(Tokenizer):
         blank_pipeline(language)
 
     def tokenize(self, text: str) -> list[Token]:
-        return tokens_of(blank_pipeline(self.language).tokenizer(text))
+        return tokens_of(pipeline_for(text, self.language).tokenizer(text))
 
 
 @Tokenizer.register("elmo_splitting")

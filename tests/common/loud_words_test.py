@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from elmo_tasks.common.loud_words import in_capitals, plain_word
+from elmo_tasks.common.loud_words import is_in_capitals, plain_word
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_loud_words_are_written_plainly_in_both_forms_of_a_text(written: str, pl
     ],
 )
 def test_a_text_of_three_words_in_capitals_is_loud(text: str, expected: bool) -> None:
-    assert in_capitals(text.split()) is expected
+    assert is_in_capitals(text.split()) is expected

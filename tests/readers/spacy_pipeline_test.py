@@ -1,6 +1,7 @@
 import weakref
 
 import pytest
+import spacy
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers import spacy_pipeline
@@ -61,16 +62,29 @@ def test_a_language_that_needs_a_package_says_which_one() -> None:
 
 
 @pytest.mark.parametrize("apostrophe", ["'", "\u2019"])
-def test_words_in_capitals_are_cut_as_in_lower_case(apostrophe: str) -> None:
+def test_a_text_in_capitals_is_cut_as_in_lower_case(apostrophe: str) -> None:
     text = "we don't and won't. i'm sure it's john's. she'd go".replace("'", apostrophe)
 
     quiet, loud = (
-        [token.text for token in blank_pipeline("en").tokenizer(line)]
+        [token.text for token in ElmoSpacyTokenizer().tokenize(line)]
         for line in (text, text.upper())
     )
 
     assert loud == [word.upper() for word in quiet]
+    assert " ".join(tokenized_sentences(text.upper())) == " ".join(loud)
+
+
+def test_a_text_with_small_letters_is_cut_by_spacys_own_rules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "We WON'T. It's JOHN'S. No"
+    expected = [token.text for token in spacy.blank("en")(text)]
+    monkeypatch.setattr(spacy_pipeline, "_cut_capitals", None)
+
+    assert [token.text for token in ElmoSpacyTokenizer().tokenize(text)] == expected
 
 
 def test_a_language_without_rules_for_words_keeps_its_tokenizer() -> None:
-    assert [token.text for token in blank_pipeline("zh").tokenizer("DON'T")] == list("DON'T")
+    tokens = ElmoSpacyTokenizer("zh").tokenize("DON'T DO IT")
+
+    assert [token.text for token in tokens] == [*"DON'T", *"DO", *"IT"]
