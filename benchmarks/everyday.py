@@ -1,8 +1,8 @@
 """
 Counts which everyday inputs the trained models of the package answer as a person expects: mail,
 chat, news and reviews, written by people who had not seen the models. `everyday.jsonl` has 40 for
-each task, and `everyday_second.jsonl` 30. Counts also both lists written in capitals. Prints
-Markdown.
+each task, and `everyday_second.jsonl` 30. Counts also both lists written in capitals, read as the
+models do and, without `lower_capitals`, as they are. Prints Markdown.
 
     python -m benchmarks.everyday [ner coref] [--show]
 
@@ -42,11 +42,14 @@ def main() -> None:
     for name in tqdm(names, desc="tasks"):
         of_task = [[item for item in items if item["task"] == name] for items in lists]
         loud = [in_capitals(item) for items in of_task for item in items]
-        failures = [failures_of(name, items) for items in (*of_task, loud)]
-        counts = zip(map(len, (*of_task, loud)), map(len, failures))
+        model, questions = load(name), [*of_task, loud, loud]
+        failures = [failures_of(name, model, items) for items in questions[:-1]]
+        model.predictor._dataset_reader.lower_capitals = False
+        failures.append(failures_of(name, model, loud))
+        counts = zip(map(len, questions), map(len, failures))
         rows.append([f"`{name}`", *(f"{number - failed} of {number}" for number, failed in counts)])
         misses += failures[0] + failures[1]
-    report(["model", "first list", "second list", "both in capitals"], rows)
+    report(["model", "first list", "second list", "both in capitals", "as they are"], rows)
     for item in misses if arguments.show else ():
         print(json.dumps(item, ensure_ascii=False))
 
@@ -55,9 +58,9 @@ def in_capitals(item: Item) -> Item:
     return {**item, "input": {name: text.upper() for name, text in item["input"].items()}}
 
 
-def failures_of(name: str, items: list[Item]) -> list[Item]:
+def failures_of(name: str, model: Any, items: list[Item]) -> list[Item]:
     """Returns the inputs that a model does not answer as expected, with the part that counts."""
-    answers = load(name).predict([item["input"] for item in items])
+    answers = model.predict([item["input"] for item in items])
     parts = map(PARTS[name], answers)
     return [
         {**item, "answered": part}

@@ -1,13 +1,8 @@
 import random
 import re
-import sys
-from pathlib import Path
-
-import pytest
 
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from scripts import everyday_names
 from scripts.everyday_names import PATTERNS, columns, read_patterns, write_out
 from scripts.everyday_stories import read_words
 
@@ -70,18 +65,3 @@ def test_the_reader_finds_the_entities_of_each_pattern() -> None:
             (type_, "".join(sentence.text[start:end].split()))
             for type_, start, end in sentence.entities
         ]
-
-
-def test_the_same_seed_writes_the_same_file_and_replaces_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = []
-    for name in ("a", "b"):
-        arguments = [str(tmp_path / name), "--number", "20", "--seed", "3"]
-        monkeypatch.setattr(sys, "argv", ["everyday_names.py", *arguments])
-        everyday_names.main()
-        texts.append((tmp_path / name).read_text())
-
-    assert texts[0] == texts[1] and texts[0].count("\n\n") == 20
-    with pytest.raises(Exception, match="exists"):
-        everyday_names.main()

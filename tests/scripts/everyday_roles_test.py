@@ -1,6 +1,5 @@
 import random
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -105,18 +104,3 @@ def test_every_pattern_becomes_a_sentence_that_the_reader_reads(tmp_path: Path) 
             for position, spans in sentence.predicates.items()
         ]
         assert found.predicates == expected
-
-
-def test_the_same_seed_writes_the_same_file_and_replaces_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = []
-    for name in ("a", "b"):
-        arguments = [str(tmp_path / name), "--number", "20", "--seed", "3"]
-        monkeypatch.setattr(sys, "argv", ["everyday_roles.py", *arguments])
-        everyday_roles.main()
-        texts.append((tmp_path / name).read_text())
-
-    assert texts[0] == texts[1] and texts[0].count("\n\n") == 20
-    with pytest.raises(Exception, match="exists"):
-        everyday_roles.main()

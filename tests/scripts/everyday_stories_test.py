@@ -1,8 +1,5 @@
 import random
-import sys
 from pathlib import Path
-
-import pytest
 
 from elmo_tasks.common.columns import CONLL_2012
 from elmo_tasks.readers.coref import read_coref
@@ -98,18 +95,3 @@ def test_every_pattern_becomes_a_document_that_the_reader_reads(tmp_path: Path) 
             for cluster in found.clusters
         ]
         assert sorted(clusters) == sorted(expected)
-
-
-def test_the_same_seed_writes_the_same_file_and_replaces_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = []
-    for name in ("a", "b"):
-        arguments = [str(tmp_path / name), "--number", "20", "--seed", "3"]
-        monkeypatch.setattr(sys, "argv", ["everyday_stories.py", *arguments])
-        everyday_stories.main()
-        texts.append((tmp_path / name).read_text())
-
-    assert texts[0] == texts[1] and texts[0].count("#begin document") == 20
-    with pytest.raises(Exception, match="exists"):
-        everyday_stories.main()
