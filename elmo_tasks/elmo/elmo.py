@@ -26,8 +26,7 @@ class Elmo(torch.nn.Module):
     num_mixes: The number of mixes.
     keep_sentence_boundaries: Whether the two boundaries of each sentence have
         vectors too, as in AllenNLP's `Elmo`. A store of the biLM is then not used.
-    mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`. An argument
-        that `ElmoMix` refuses raises `ConfigurationError`.
+    mix: Arguments of each `ElmoMix`. One that it refuses raises `ConfigurationError`.
     """
 
     def __init__(

@@ -10,7 +10,9 @@ from elmo_tasks.common.text import parse_json
 
 LAYER_NORMS = ("batch", "sentence")
 
-_FIELDS = {"layers", "scalar_parameters", "gamma", "layer_norm"}
+# The arguments that decide what a mix computes, beside its parameters.
+_SETTINGS = ("layers", "layer_norm")
+_PARAMETERS = ("scalar_parameters", "gamma")
 
 
 class ElmoMix(torch.nn.Module):
@@ -72,6 +74,11 @@ class ElmoMix(torch.nn.Module):
         weights = self.gamma.new_zeros(self.num_layers)
         weights[self.layers] = 1
         return weights
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments that decide, beside w and gamma, what the mix computes without dropout."""
+        return {name: getattr(self, name) for name in _SETTINGS}
 
     def get_output_dim(self, layer_dim: int) -> int:
         """Returns the width of ELMo_k, given the width of a layer."""
@@ -145,33 +152,34 @@ def _join_scalars(state: dict[str, Any], prefix: str, *_: Any) -> None:
 
 def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
     """
-    Writes a mix as JSON: `layers` (`all`, `concat` or the index of one layer), `scalar_parameters`
-    (the weights before their softmax, or null), `gamma` and `layer_norm`.
+    Writes a mix as JSON: its `settings`, `scalar_parameters` (the weights before their softmax, or
+    null) and `gamma`.
     """
     weights = mix.scalar_parameters
     fields = {
-        "layers": mix.layers,
+        **mix.settings,
         "scalar_parameters": None if weights is None else weights.tolist(),
         "gamma": mix.gamma.item(),
-        "layer_norm": mix.layer_norm,
     }
     write_whole(path, json.dumps(fields, indent=2) + "\n")
 
 
 def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
     """
-    Reads a mix that `write_mix` wrote. Raises `ConfigurationError` if the file has another form, or
-    if its mix has not `num_layers` layers.
+    Reads a mix that `write_mix` wrote. A setting that the file lacks has its default. Raises
+    `ConfigurationError` if the file has another form, or if its mix has not `num_layers` layers.
     """
     try:
         with open(path, "rb") as file:
             fields = parse_json(file.read(10**6))
     except ValueError as error:
         raise ConfigurationError(f"{path} is not JSON: {error}") from error
-    if not isinstance(fields, dict) or set(fields) != _FIELDS:
-        raise ConfigurationError(f"{path} must be an object with {', '.join(sorted(_FIELDS))}")
-    mix = ElmoMix(num_layers, fields["layers"], layer_norm=fields["layer_norm"])
-    state = {"scalar_parameters": fields["scalar_parameters"], "gamma": [fields["gamma"]]}
+    known = {*_PARAMETERS, *_SETTINGS}
+    if not isinstance(fields, dict) or not set(_PARAMETERS) <= set(fields) <= known:
+        raise ConfigurationError(f"{path} must be an object with {', '.join(sorted(known))}")
+    weights, gamma = (fields.pop(name) for name in _PARAMETERS)
+    mix = ElmoMix(num_layers, **fields)
+    state = {"scalar_parameters": weights, "gamma": [gamma]}
     try:
         mix.load_state_dict(
             {
@@ -182,7 +190,7 @@ def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
         )
     except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigurationError(
-            f"{path} must have {mix.num_layers if fields['layers'] == 'all' else 0} numbers as "
+            f"{path} must have {mix.num_layers if mix.layers == 'all' else 0} numbers as "
             "scalar_parameters, and a number as gamma"
         ) from error
     if not all(parameter.isfinite().all() for parameter in mix.parameters()):

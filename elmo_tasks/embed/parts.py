@@ -47,8 +47,7 @@ def about_vectors(encoder: ElmoEncoder, embedding: str) -> dict[str, str | int]:
     about: dict[str, str | int] = {"embedding": embedding, "biLM": bilm.fingerprint().hex()}
     dim = bilm.get_output_dim()
     if embedding == "mix":
-        norm = "" if mix.layer_norm is None else f" layer_norm {mix.layer_norm}"
-        about["mix"] = hash_tensors(mix.weights, mix.gamma).hex() + norm
+        about["mix"] = f"{hash_tensors(mix.weights, mix.gamma).hex()} {mix.settings}"
         dim = encoder.get_output_dim()
     return {**about, "num_layers": bilm.num_layers, "dim": dim}
 

@@ -251,6 +251,12 @@ def test_a_file_by_hand_is_read(tmp_path: Path, w: list[float], gamma: float) ->
     assert mix.gamma.item() == pytest.approx(gamma) and mix.layer_norm is None
 
 
+def test_a_setting_that_a_file_lacks_has_its_default(tmp_path: Path) -> None:
+    (tmp_path / "mix.json").write_text('{"scalar_parameters": [1, 2.5, -3], "gamma": 0.5}')
+
+    assert read_mix(tmp_path / "mix.json", 3).settings == ElmoMix(3).settings
+
+
 @pytest.mark.parametrize("layers", ["all", "concat", "last", 0])
 def test_a_mix_is_read_as_it_was_written(tmp_path: Path, layers: Any) -> None:
     mix = ElmoMix(3, layers, layer_norm="batch")
