@@ -30,7 +30,8 @@ from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.app import ServedModel
 from tests.helpers.command_line import our_command
-from tests.helpers.configs import CONFIGS, FIXTURE_BILM
+from tests.helpers.configs import CONFIGS, FIXTURE_BILM, TASKS
+from tests.helpers.promises import promises
 from tests.helpers.served import app_of, run_server
 
 DATA = "no\tThe boat left.\nyes\tDid it rain?\nno\tWe sang.\nyes\tWho left?\n"
@@ -160,3 +161,7 @@ def test_python_and_the_page_take_a_new_task(folder: Path) -> None:
     assert (tab["title"], tab["drawing"], tab["fields"]) == ("Toy", "label", ["sentence"])
     assert {mix["place"] for mix in tab["mixes"]} == {"input", "output"}
     assert shown["label"] == answer.label and shown["tokens"] == text["tokens"] == answer.tokens
+
+
+def test_every_task_says_what_it_promises() -> None:
+    assert sorted(promises()) == sorted(TASKS)

@@ -13,7 +13,7 @@ from allennlp.data import Batch, DatasetReader, Vocabulary
 from allennlp.models import Model, load_archive
 
 from tests.helpers.configs import TASKS, config, tiny
-from tests.helpers.sentence_files import write_sentence
+from tests.helpers.promises import promises
 
 # `tag` reads as `ner` does.
 READ = [task for task in TASKS if task != "tag"]
@@ -29,6 +29,12 @@ every_task = pytest.mark.parametrize("task", READ)
 def vectors(tmp_path: Path) -> Path:
     path = tmp_path / "vectors.txt"
     path.write_text("".join(f"{word} {x} {y}\n" for word, (x, y) in VECTORS.items()))
+    return path
+
+
+def write_sentence(task: str, path: Path, sentence: str) -> Path:
+    """Writes a file with a sentence, whose tokens are separated by spaces, and returns its path."""
+    path.write_text(promises()[task].sentence_file(sentence), encoding="utf-8")
     return path
 
 

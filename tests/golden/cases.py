@@ -10,7 +10,7 @@ from tests.golden.layers import layers, words_bilm
 from tests.golden.losses import first_losses
 from tests.golden.models import INPUTS, answers, in_float32
 from tests.helpers import many_langs
-from tests.helpers.configs import shipped
+from tests.helpers.configs import shipped, tiny
 
 FOLDER = Path(__file__).parent
 
@@ -33,20 +33,12 @@ class Golden(NamedTuple):
 def of_model(name: str, folder: Path) -> dict[str, Any]:
     """Returns what `evaluate` and `errors` say of a trained model."""
     model = in_float32(name, folder / name)
+    data = tiny(name, "both")["validation_data_path"]
     return {
-        "evaluate": commands.evaluated(model, DATA[name], folder),
-        "errors": commands.numbers("errors", model, DATA[name]),
+        "evaluate": commands.evaluated(model, data, folder),
+        "errors": commands.numbers("errors", model, data),
     }
 
-
-DATA = {
-    "sst": "fixtures/sst.txt",
-    "ner": "fixtures/ner.txt",
-    "snli": "fixtures/snli.jsonl",
-    "squad": "fixtures/squad.json",
-    "srl": "fixtures/srl.gold_conll",
-    "coref": "fixtures/coref.gold_conll",
-}
 
 FILES = {
     "layers": Golden(

@@ -5,18 +5,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from allennlp.common.util import JsonDict
+
 import elmo_tasks
+from elmo_tasks.common.package_data import TRAINED
+from tests.helpers.promises import promises
 
 MODELS = Path(elmo_tasks.__file__).parent / "pretrained" / "models"
 _TEXTS = json.loads(Path(__file__).with_name("inputs.json").read_text(encoding="utf-8"))
 # Twenty inputs of each model. Each premise and each passage stands with several texts.
-INPUTS: dict[str, list[dict[str, str]]] = {
-    **{
-        name: [{"sentence": each} for each in _TEXTS["sentences"]] for name in ("ner", "sst", "srl")
-    },
-    "snli": [{"premise": one, "hypothesis": each} for one, of in _TEXTS["pairs"] for each in of],
-    "squad": [{"passage": one, "question": each} for one, of in _TEXTS["passages"] for each in of],
-    "coref": [{"document": each} for each in _TEXTS["documents"]],
+INPUTS: dict[str, list[JsonDict]] = {
+    name: promises()[name].golden_inputs(_TEXTS) for name in TRAINED
 }
 
 

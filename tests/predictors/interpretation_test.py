@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-from allennlp.common.util import JsonDict
 from allennlp.data import Batch, Instance
 from allennlp.interpret.attackers import Hotflip, InputReduction
 from allennlp.interpret.saliency_interpreters import (
@@ -19,19 +18,14 @@ from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import task_predictor
+from tests.helpers.configs import tiny
 from tests.helpers.precision import in_dtype
+from tests.helpers.promises import PredictorPromise, promises
 
-INPUTS: dict[str, JsonDict] = {
-    "sst": {"sentence": "An unexpectedly moving film."},
-    "classify": {"text": "Cold soup. Twice!"},
-    "snli": {"premise": "Two girls throw a ball.", "hypothesis": "Children play."},
-    "squad": {"passage": "An owl sleeps by day in Oslo.", "question": "When does it sleep?"},
-    "ner": {"sentence": "Marta left Oslo for Lisbon."},
-    "tag": {"sentence": "Marta left Oslo."},
+PROMISES: dict[str, PredictorPromise] = {name: task.PREDICTOR for name, task in promises().items()}
+INPUTS = {
+    name: promise.explained for name, promise in PROMISES.items() if promise.explained is not None
 }
-
-# The text that an attacker changes, and the key of its gradient.
-ATTACKED = {"snli": ("hypothesis", "grad_input_1"), "squad": ("question", "grad_input_2")}
 
 
 @pytest.fixture(scope="module", params=INPUTS)
@@ -116,7 +110,7 @@ def test_interpreters_give_each_token_a_share(task: str, predictor: TextPredicto
 
 
 def test_input_reduction_keeps_the_answer(task: str, predictor: TextPredictor) -> None:
-    field, gradient = ATTACKED.get(task, ("tokens", "grad_input_1"))
+    field, gradient = PROMISES[task].attacked
 
     found = InputReduction(predictor, beam_size=2).attack_from_json(INPUTS[task], field, gradient)
 
@@ -135,7 +129,7 @@ def test_input_reduction_keeps_the_answer(task: str, predictor: TextPredictor) -
 def test_hotflip_needs_a_model_without_elmo(
     task: str, predictor: TextPredictor, tmp_path: Path
 ) -> None:
-    field, gradient = ATTACKED.get(task, ("tokens", "grad_input_1"))
+    field, gradient = PROMISES[task].attacked
     plain = task_predictor(tmp_path, task)
 
     found = Hotflip(plain).attack_from_json(INPUTS[task], field, gradient)
@@ -147,10 +141,10 @@ def test_hotflip_needs_a_model_without_elmo(
         Hotflip(predictor).attack_from_json(INPUTS[task], field, gradient)
 
 
-@pytest.mark.parametrize("several", ["srl", "coref"])
+@pytest.mark.parametrize("several", [name for name in PROMISES if name not in INPUTS])
 def test_a_task_without_one_answer_refuses_as_allennlp_does(several: str, tmp_path: Path) -> None:
     predictor = task_predictor(tmp_path, several)
-    instance = predictor._dataset_reader.read(f"fixtures/{several}.gold_conll")
+    instance = predictor._dataset_reader.read(tiny(several, "both")["train_data_path"])
 
     with pytest.raises(RuntimeError, match="implement this method for model interpretations"):
         predictor.predictions_to_labeled_instances(next(iter(instance)), {})
