@@ -67,8 +67,9 @@ def read_head(
     path: str | os.PathLike, columns: Sequence[str] | None = None
 ) -> tuple[Layout, list[list[str]]]:
     """
-    Returns the layout of a file, and the values of the tokens on its first lines. If more than a
-    tenth of the tokens have too many or too few values for the layout, returns no values.
+    Returns the layout of a file, and the values of the tokens on its first lines. Returns no values
+    if the layout lacks one of the `columns`, or if more than a tenth of the tokens have too many or
+    too few values for the layout.
     """
     lines = [line for _, line in islice(numbered_lines(path), HEAD)]
     layout = layout_of(lines, columns)
@@ -76,13 +77,14 @@ def read_head(
     lines = [line for line in lines if not is_document(line) and line != layout.header]
     rows = [row for line in lines for row in layout.rows(line)]
     fitting = [row for row in rows if len(row) == len(layout.columns)]
-    return layout, fitting if len(fitting) >= _MOST * len(rows) else []
+    fits = len(fitting) >= _MOST * len(rows) and set(columns or ()) <= set(layout.columns)
+    return layout, fitting if fits else []
 
 
 def has_span_tags(path: str | os.PathLike) -> bool:
     """
     Returns whether a file has columns of words and of tags that mark spans: tags such as `B-LOC`,
-    or tags such as `LOC` if most words have the tag `O`.
+    or tags such as `LOC` if most words have the tag `O`, or `O` alone.
     """
     layout, rows = read_head(path)
     if not rows or "word" not in layout.names:
@@ -94,7 +96,7 @@ def has_span_tags(path: str | os.PathLike) -> bool:
     usual = usual_tags(tags)
     if any("-" in tag for tag in usual.values()):
         return tags.keys() <= usual.keys()
-    return 2 * tags["O"] >= len(rows) and 2 <= len(tags) <= len(rows) / 3
+    return 2 * tags["O"] >= len(rows) and len(tags) <= len(rows) / 3
 
 
 def with_advice(records: Iterator[_T], advice: str) -> Iterator[_T]:
@@ -129,9 +131,10 @@ def sentence_columns(
     head = list(islice(lines, HEAD))
     layout = _layout(head, kind, columns)
     missing = [name for name in columns or () if name not in layout.columns]
-    if layout.header and missing:
+    if missing and kind != "conllu":
+        source = "header names" if layout.header else "content shows"
         raise ConfigurationError(
-            f"{name}: the header names the columns {' '.join(layout.names)}, but not "
+            f"{name}: the {source} the columns {' '.join(layout.names)}, but not "
             f"{' '.join(missing)}: expected {' '.join(columns or ())}"
         )
     comments: list[tuple[int, str]] = []

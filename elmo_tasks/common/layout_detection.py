@@ -34,7 +34,8 @@ _INDICES = ["", *"id index idx token_id token_idx word_id position unnamed:_0".s
 def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Layout:
     """
     Returns the layout of a file with these first lines. `columns` are the names of the columns, if
-    they are known. Columns of an index or a sentence number have no name among them.
+    they are known. Columns of an index or a sentence number have no name among them. If the column
+    `word` would have an index or tags of spans, the content tells the names instead.
     """
     if columns is not None and ROLES in columns:
         return Layout(BLANKS, columns)
@@ -54,6 +55,11 @@ def layout_of(lines: Sequence[str], columns: Sequence[str] | None = None) -> Lay
     full_rows = [row for row in table if len(row) == width]
     index = 0 if _may_have_index(width, columns) and _counts(lines, separator, 0) else None
     shift = 0 if index is None else 1
+    if columns is not None and "word" in columns and width == len(columns) + shift:
+        word = shift + columns.index("word")
+        words = Counter(row[word] for row in full_rows)
+        if _counts(lines, separator, word) or _are_span_tags(words):
+            return layout_of(lines)
     if columns is None:
         columns = _names(_sentences(lines, separator, width), shift)
     names = [*(["index"] * shift), *columns]
@@ -232,10 +238,11 @@ def _with_header(
     if columns is not None and sorted(columns) != sorted(
         names[column] for column in layout_columns
     ):
-        # The header has other names: the config's names hold, in the order of the file.
-        if len(columns) == len(names):
+        # The header has other names: the config's names hold, in the order of the file, if they
+        # name the same column `word`.
+        if len(columns) == len(names) and columns[word] == "word":
             dropped, sentence, index, layout_columns = [], None, None, list(range(len(names)))
-        if len(columns) == len(layout_columns):
+        if len(columns) == len(layout_columns) and columns[layout_columns.index(word)] == "word":
             for column, name in zip(layout_columns, columns):
                 names[column] = name
     # An index that goes on through the file counts no sentence's tokens.

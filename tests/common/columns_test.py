@@ -5,7 +5,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from elmo_tasks.common.columns import CONLL_2012, check_columns
+from elmo_tasks.common.columns import CONLL_2012, check_columns, has_span_tags, read_head
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
 
@@ -182,6 +182,34 @@ def test_columns_get_the_names_that_their_content_tells(
     ((_, values),) = sentences(tmp_path, content, None)
 
     assert [*values][: len(names.split())] == names.split() and values["word"] == ["Marta", "left"]
+
+
+# Files whose columns are as many as those of the model, but of which the first is not the word.
+OTHER = {
+    "an index": "1 Marta NNP B-PER\n2 left VBD O\n\n1 He PRP O\n2 came VBD O\n",
+    "a header and a number": "sentence_id,word,pos,tag\n7,Marta,NNP,B-PER\n7,left,VBD,O\n",
+    "a header and an index": "id\tword\tpos\tner\n1\tMarta\tNNP\tB-PER\n2\tleft\tVBD\tO\n",
+    "tags first": "B-PER Marta x\nO left x\n",
+}
+
+
+@pytest.mark.parametrize("other", OTHER)
+def test_an_index_or_a_tag_is_never_the_word(other: str, tmp_path: Path) -> None:
+    path = tmp_path / "columns.txt"
+    path.write_text(OTHER[other])
+    columns = ["word", "pos", "chunk", "ner"][: 3 if other == "tags first" else 4]
+
+    assert read_head(path, columns)[1] == []
+    with pytest.raises(ConfigurationError, match="the columns .*word.*, but not "):
+        sentences(tmp_path, OTHER[other], columns)
+    assert sentences(tmp_path, OTHER[other], None)[0][1]["word"][:2] == ["Marta", "left"]
+
+
+def test_a_file_to_be_tagged_may_have_O_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "columns.txt"
+    path.write_text("Marta\tO\nleft\tO\n\nHe\tO\ncame\tO\n")
+
+    assert has_span_tags(path)
 
 
 # What is refused whatever the columns are, and the message.
