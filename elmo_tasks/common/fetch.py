@@ -68,7 +68,8 @@ def check_regular(path: str | os.PathLike) -> None:
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "device")
-        raise ConfigurationError(f"{os.fspath(path)} is not a file, but a {kind}")
+        remedy = ": write what comes through it to a file" if kind == "pipe" else ""
+        raise ConfigurationError(f"{os.fspath(path)} is not a file, but a {kind}{remedy}")
 
 
 def check_inside(path: Path, folder: Path) -> None:

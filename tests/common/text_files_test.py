@@ -97,7 +97,11 @@ def test_an_error_of_the_disk_is_not_called_damage() -> None:
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    for path, kind in ((tmp_path / "pipe", "pipe"), (tmp_path, "folder"), ("/dev/zero", "device")):
+    for path, kind in (
+        (tmp_path / "pipe", "pipe: write what"),
+        (tmp_path, "folder"),
+        ("/dev/zero", "device"),
+    ):
         with pytest.raises(ValueError, match=f"{path} is not a file, but a {kind}"):
             next(read_lines(path))
 
