@@ -48,6 +48,7 @@ class PredictorPromise(NamedTuple):
     refused: Inputs, and what the message says of them.
     of_instance: Returns the input that asks about an instance of a file.
     num_lines: The lines of an answer in text.
+    with_numbers: Whether every answer has numbers.
     explained: An input that AllenNLP's interpreters explain, if an input has one answer.
     attacked: The text of it that an attacker changes, and the key of its gradient.
     """
@@ -58,6 +59,7 @@ class PredictorPromise(NamedTuple):
     refused: list[tuple[Any, str]]
     of_instance: Callable[[Instance], JsonDict] = lambda instance: {"tokens": words(instance)}
     num_lines: Callable[[JsonDict], int] = lambda answer: 1
+    with_numbers: bool = True
     explained: JsonDict | None = None
     attacked: tuple[str, str] = ("tokens", "grad_input_1")
 

@@ -75,6 +75,7 @@ PREDICTOR = PredictorPromise(
         "genre": instance["genre"].label,
     },
     num_lines=lambda answer: 1 + len(answer["clusters"]),
+    with_numbers=False,
 )
 
 

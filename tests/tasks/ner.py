@@ -46,6 +46,7 @@ PREDICTOR = PredictorPromise(
     of_text=lambda text: {"sentence": text},
     fields=["sentence", "tokens", "tags", "entities"],
     refused=NO_SENTENCE,
+    with_numbers=False,
     explained={"sentence": "Marta left Oslo for Lisbon."},
 )
 
