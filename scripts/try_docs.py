@@ -23,16 +23,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# Later pages use the models that earlier ones train.
-_PAGES = """
-sst ner snli squad srl coref movie_reviews bilms speed store at_scale own_bilm continue_a_bilm
-several_machines training_speed vectors what_was_learnt language_model other_languages your_data
-is_elmo_worth_it trained_models serve errors compare_variants choices install
-in_your_allennlp_project test_your_model moving_from_allennlp pytorch without_pytorch spacy
-sklearn large_text when_something_goes_wrong
-"""
-PAGES = ["README", *(f"docs/{page}" for page in _PAGES.split())]
-
 # The files of the repository, and the files of a reader whose place they take.
 _STAND_INS = {
     "sst.txt": "data/sst/train.txt data/sst/dev.txt data/sst/test.txt",
@@ -87,12 +77,24 @@ def main() -> None:
     parser.add_argument(
         "pages", nargs="*", type=Path, help="pages to run (default: all of them, in their order)"
     )
-    pages = parser.parse_args().pages or [ROOT / f"{page}.md" for page in PAGES]
+    pages = parser.parse_args().pages or in_order()
     with tempfile.TemporaryDirectory() as folder:
         make_copy(Path(folder))
         failed = [block for page in pages for block in blocks(page) if not run(block, Path(folder))]
     if failed:
         sys.exit(f"failed: {', '.join(map(str, failed))}")
+
+
+def in_order() -> list[Path]:
+    """
+    Returns README.md and the pages that it links: first those in its table of tasks, since other
+    pages use the models that these train, then those in its list of pages, then the rest.
+    """
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    tasks = re.findall(r"^\| \[.*?\]\((docs/\w+\.md)\)", text, re.MULTILINE)
+    before, _, listed = text.partition("## I want to ...")
+    pages = [*tasks, *re.findall(r"\]\((docs/\w+\.md)", listed + before)]
+    return [ROOT / page for page in dict.fromkeys(["README.md", *pages])]
 
 
 def blocks(page: Path) -> list[Block]:
