@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import math
 import os
 import re
 import zipfile
@@ -18,6 +19,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
 from elmo_tasks.common.tab_rows import Row
 from elmo_tasks.common.tables import fasttext_rows, named_rows, table_rows
+from elmo_tasks.common.text import parse_json
 from elmo_tasks.common.text_files import at_line, lines_of, open_bytes, refuse_damaged
 
 # The suffixes of compressed files.
@@ -264,9 +266,14 @@ def _cell(value: Any) -> Any:
 
 
 def _to_json(value: Any) -> Any:
-    """Returns a value in JSON's types. Dates and decimals become text; bytes are read as UTF-8."""
+    """
+    Returns a value in JSON's types. Dates and decimals become text; bytes are read as UTF-8; NaN and
+    infinity become None.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return json.loads(json.dumps(value, default=str))
+    return parse_json(json.dumps(value, default=str))

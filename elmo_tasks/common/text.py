@@ -62,14 +62,15 @@ def listed(names: Collection[str]) -> str:
 def parse_json(text: str | bytes) -> Any:
     """
     Returns the value of a JSON text, as `json.loads` does. Skips a byte order mark, and reads bytes
-    as UTF-8, UTF-16 or UTF-32. Also raises `ValueError` if the JSON is nested too deeply for
-    Python, or has half of a surrogate pair, which no text file can hold.
+    as UTF-8, UTF-16 or UTF-32. `NaN` and `Infinity`, which JSON lacks but Python writes, become
+    None. Also raises `ValueError` if the JSON is nested too deeply for Python, or has half of a
+    surrogate pair, which no text file can hold.
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text))
     text = text.removeprefix("\ufeff")
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=lambda _: None)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

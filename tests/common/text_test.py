@@ -65,6 +65,13 @@ def test_json_of_any_depth_is_refused_and_ends_no_process(text: str) -> None:
             parse_json(each)
 
 
+def test_a_number_that_json_lacks_is_a_missing_value() -> None:
+    assert parse_json('{"a": NaN, "b": [Infinity, -Infinity, 1.5]}') == {
+        "a": None,
+        "b": [None, None, 1.5],
+    }
+
+
 def test_half_of_a_surrogate_pair_is_refused() -> None:
     assert parse_json(r'["\ud83d\ude00", "\u00e9"]') == ["\U0001f600", "é"]
 

@@ -237,6 +237,18 @@ def test_json_gives_back_the_fields_of_its_line_behind_the_label(tmp_path: Path)
     )
 
 
+def test_nan_of_the_input_is_a_missing_value_and_blames_no_model(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"sentence": "a", "score": NaN}\n')
+    pandas.DataFrame({"sentence": ["a"], "score": [float("nan")]}).to_parquet(
+        tmp_path / "in.parquet"
+    )
+
+    for suffix in (".jsonl", ".parquet"):
+        predicted(tmp_path / f"in{suffix}", tmp_path / f"out{suffix}.jsonl")
+        answer = json.loads((tmp_path / f"out{suffix}.jsonl").read_text())
+        assert answer["label"] == "1 characters" and answer["score"] is None
+
+
 def test_a_workbook_has_no_formulas_and_says_what_it_cuts(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
