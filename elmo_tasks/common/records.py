@@ -117,13 +117,14 @@ def _kind_of_start(start: str) -> str | None:
 
 def suffix_of(path: str | os.PathLike) -> str:
     """
-    Returns the suffix of a file's name, without a suffix of compression such as `.gz`, and without
-    the query of an address.
+    Returns the suffix of a file's name in small letters, without a suffix of compression such as
+    `.gz`, and without the query of an address.
     """
     name = Path(path)
     if "://" in str(path):
         name = Path(str(path).partition("?")[0])
-    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
+    is_compressed = name.suffix.lower() in COMPRESSED
+    return (name.with_suffix("") if is_compressed else name).suffix.lower()
 
 
 def read_records(
@@ -267,8 +268,8 @@ def _cell(value: Any) -> Any:
 
 def _to_json(value: Any) -> Any:
     """
-    Returns a value in JSON's types. Dates and decimals become text; bytes are read as UTF-8; NaN and
-    infinity become None.
+    Returns a value in JSON's types. Dates and decimals become text; bytes are read as UTF-8; NaN
+    and infinity become None.
     """
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 _FORMS = {suffix: kind for suffix, kind in KINDS.items() if kind in (*TABLES, "json")}
 _FORMS[".txt"] = "text"
 
+# The suffixes of compressed files that are not written.
+_OTHER_COMPRESSED = (".bz2", ".zip", ".zst", ".7z")
+
 # The packages that some forms need.
 _PACKAGES = {"parquet": "pyarrow", "xlsx": "openpyxl"}
 
@@ -45,6 +48,10 @@ def form_of(
     """
     suffix = "" if output is None else suffix_of(output)
     suffix_form = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
+    if suffix in _OTHER_COMPRESSED:
+        raise ConfigurationError(
+            f"{output}: answers are not written as {suffix}: choose a name that ends in .gz or .xz"
+        )
     if suffix == ".conllu":
         raise ConfigurationError(
             f"{output}: CoNLL-U has exactly ten columns, so a predicted tag cannot be added: "
@@ -91,7 +98,7 @@ def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) 
 def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
     """Opens a file to write text. The suffix of `name` says whether the text is compressed."""
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-    opener = openers.get(Path(name).suffix, open)
+    opener = openers.get(Path(name).suffix.lower(), open)
     file: IO[str] = opener(path, "wt", encoding="utf-8", newline="")
     return file
 

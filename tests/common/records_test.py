@@ -242,6 +242,8 @@ def test_a_field_may_have_any_length(tmp_path: Path) -> None:
         ("a.ndjson.xz", "", "json"),
         ("a.conllu", "", "conllu"),
         ("a.v4_gold_conll", "", "columns"),
+        ("A.CSV", "", "csv"),
+        ("A.CONLLU.GZ", "", "conllu"),
         ("csv", "", "text"),
         ("a.csv.txt", ' {"a": 1}', "json"),
         ("-", "#begin document (a)", "columns"),

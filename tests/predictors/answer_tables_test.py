@@ -114,6 +114,7 @@ def test_a_table_comes_back_with_the_answers_behind(
 
 def test_without_a_suffix_the_kind_of_the_input_decides() -> None:
     assert form_of("out", "tsv") == form_of("out.tsv.gz", "text") == "tsv"
+    assert form_of("OUT.CSV", "text") == form_of("out.CSV.GZ", "text") == "csv"
     assert form_of("out.txt", "csv") == form_of(None, "csv") == form_of("out", "text") == "text"
     assert form_of("out", "json") == form_of(None, "json") == form_of("out.jsonl", "csv") == "json"
     assert form_of("out", "csv", in_json=True) == form_of(None, "csv", in_json=True) == "json"
@@ -124,6 +125,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     ("out.csv", "csv", {"in_json": True}, "--jsonl writes JSON, and out.csv is the name of"),
     ("out.conll", "columns", {"in_json": True}, "out.conll is the name of"),
     ("out.conllu", "text", {}, "CoNLL-U has exactly ten columns, so a"),
+    ("out.csv.bz2", "csv", {}, "out.csv.bz2: .* choose a name that ends in .gz or .xz"),
     ("out.conll", "text", {"source": "in.txt"}, "out.conll .* in.txt are not a tag for each"),
     ("out.xlsx", "text", {}, "out.xlsx needs .* pip install openpyxl, or"),
     ("out.parquet", "text", {}, "out.parquet needs .* pip install pyarrow, or"),
