@@ -89,8 +89,13 @@ def check_outputs(
 
 def refuse_existing(file: Name, force: bool = False) -> None:
     """
-    Raises `ConfigurationError` if the path is a folder, or a file exists and `force` is not given.
+    Raises `ConfigurationError` if the path is `-` or a folder, or if a file exists and `force` is
+    not given.
     """
+    if os.fspath(file) == "-":
+        raise ConfigurationError(
+            "- is no name of an output: give /dev/stdout, or ./- for a file of this name"
+        )
     path = _local_path(file)
     if path is None or is_stream(path):
         return

@@ -91,7 +91,12 @@ def _read(path: str, predictor: Predictor, column: str | None, header: bool) -> 
             return Inputs(name, "json" if kind == "json" else "text", inputs)
     if not isinstance(predictor, TextPredictor) or kind == "json":
         return Inputs(name, "json", _json(lines, predictor, name))
-    if path != "-" and kind == "text" and _is_table(first, predictor, column, header):
+    if kind == "text" and _is_table(first, predictor, column, header):
+        if path == "-":
+            raise ConfigurationError(
+                f"{name} is a table ({first.values['text']:.80}), which is read only from a file: "
+                "give text or JSON"
+            )
         kind = "tsv" if "\t" in first.values["text"] else "csv"
         return Inputs(path, kind, _rows(path, predictor, column, header))
     if len(predictor.input_names) > 1:

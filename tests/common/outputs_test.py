@@ -212,3 +212,9 @@ def test_the_paths_in_a_config_are_found(tmp_path: Path) -> None:
     assert inputs_in(tmp_path, [f"{tmp_path}/e.tar.gz", str(tmp_path.parent)]) == [
         f"{tmp_path}/e.tar.gz"
     ]
+
+
+def test_the_sign_of_the_standard_input_is_no_output() -> None:
+    with pytest.raises(ConfigurationError, match="- is no name of an output: give /dev/stdout"):
+        check_outputs(["-"])
+    check_outputs(["./-"])

@@ -214,6 +214,14 @@ def test_columns_of_documents_and_on_the_standard_input_are_refused(
         list(read_inputs("-", Sentences()).records)
 
 
+def test_a_table_on_the_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = io.BytesIO(b"id,text\n1,A film.\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(table))
+
+    with pytest.raises(ConfigurationError, match=r"standard input is a table \(id,text\), which"):
+        list(read_inputs("-", Sentences()).records)
+
+
 class Pairs(Sentences):
     input_names = ("premise", "hypothesis")
     other_names = ()
