@@ -45,11 +45,15 @@ from elmo_tasks.commands.options import (
     texts_from_args,
 )
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import COMPRESSED, KINDS
 
 if TYPE_CHECKING:
     from elmo_tasks.elmo.encoder import ElmoEncoder
     from elmo_tasks.embed.corpus import Corpus
     from elmo_tasks.embed.parts import Engine
+
+# The suffixes of files that are no HDF5.
+_NO_HDF5 = (*KINDS, *COMPRESSED, ".npz", ".npy", ".pt", ".txt")
 
 GOES_ON = "the same command goes on from here"
 
@@ -127,6 +131,11 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
         raise ConfigurationError("--place chooses a mix: give --mix as well")
     if not (args.shards or args.ray) and "://" in args.output_file:
         raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
+    if not (args.shards or args.ray or args.words) and Path(args.output_file).suffix in _NO_HDF5:
+        raise ConfigurationError(
+            f"{args.output_file}: the vectors are written as HDF5: choose a name that ends in "
+            ".hdf5, or give --shards for a folder of Parquet"
+        )
 
 
 def _embed(args: argparse.Namespace, corpus: "Corpus") -> None:

@@ -19,10 +19,9 @@ import argparse
 import sys
 from collections import deque
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from elmo_tasks.commands.options import (
     add_count,
@@ -89,7 +88,6 @@ def inputs(args: argparse.Namespace) -> list[Any]:
 
 def run(args: argparse.Namespace) -> None:
     check_written(args, *args.input_file)
-    from elmo_tasks.common.files import atomic_write
     from elmo_tasks.common.threads import one_thread
     from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.language_model.scoring.score_text import ScoreSettings
@@ -105,11 +103,23 @@ def run(args: argparse.Namespace) -> None:
         with working(f"opening {args.bilm}"):
             model = LanguageModel.from_pretrained(args.bilm, device, args.dtype or "float32")
         settings = ScoreSettings(args.context, sentence_cut, args.sums)
-        with nullcontext() if args.output is None else atomic_write(args.output) as aside:
-            total = _score(corpus, model, settings, args.processes, aside, args.split)
+        with _opened(args.output) as file:
+            total = _score(corpus, model, settings, args.processes, file, args.split)
     name = "-" if args.input_file == ["-"] else corpus
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}", file=sys.stderr)
+
+
+@contextmanager
+def _opened(output: str | None) -> Iterator[IO[str]]:
+    """Opens the file to write, which appears whole, or the standard output."""
+    from elmo_tasks.common.files import atomic_write, open_text
+
+    if output is None:
+        yield sys.stdout
+        return
+    with atomic_write(output) as aside, open_text(aside, output) as file:
+        yield file
 
 
 def _word_cutter(args: argparse.Namespace) -> "Cut | None":
@@ -127,7 +137,7 @@ def _score(
     model: "LanguageModel",
     settings: "ScoreSettings",
     num_processes: int,
-    output: "Path | None",
+    file: IO[str],
     is_split: bool,
 ) -> "Perplexity":
     """
@@ -152,11 +162,8 @@ def _score(
     # A sentence is scored some time after it was read.
     scores_with_origins = zip(scores_of(model, documents(), settings, engine), _pop_all(origins))
     has_files = settings.sums and len(corpus.files) > 1
-    with (
-        nullcontext(sys.stdout) if output is None else open(output, "w", encoding="utf-8") as file,
-        # A short text needs no bar.
-        tqdm(unit=" tokens", desc="scoring", delay=1) as progress,
-    ):
+    # A short text needs no bar.
+    with tqdm(unit=" tokens", desc="scoring", delay=1) as progress:
         file.write("file\t" * has_files + settings.header())
         # With --split, only the ends of documents have no tokens.
         sentences = (pair for pair in scores_with_origins if pair[0].tokens or not is_split)

@@ -1,11 +1,14 @@
 import errno
+import gzip
 import logging
+import lzma
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -75,6 +78,14 @@ def write_whole(path: str | os.PathLike, content: str | bytes | memoryview) -> N
             aside.write_text(content, encoding="utf-8")
         else:
             aside.write_bytes(content)
+
+
+def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
+    """Opens a file to write text. The suffix of `name` says whether the text is compressed."""
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+    opener = openers.get(Path(name).suffix.lower(), open)
+    file: IO[str] = opener(path, "wt", encoding="utf-8", newline="")
+    return file
 
 
 @contextmanager

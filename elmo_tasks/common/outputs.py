@@ -94,7 +94,7 @@ def refuse_existing(file: Name, force: bool = False) -> None:
     """
     if os.fspath(file) == "-":
         raise ConfigurationError(
-            "- is no name of an output: give /dev/stdout, or ./- for a file of this name"
+            "- is no name of an output: choose a file, or ./- for one of this name"
         )
     path = _local_path(file)
     if path is None or is_stream(path):

@@ -20,7 +20,13 @@ from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
 from elmo_tasks.common.tab_rows import Row
 from elmo_tasks.common.tables import fasttext_rows, named_rows, table_rows
 from elmo_tasks.common.text import parse_json
-from elmo_tasks.common.text_files import at_line, lines_of, open_bytes, refuse_damaged
+from elmo_tasks.common.text_files import (
+    at_line,
+    corpus_files,
+    lines_of,
+    open_bytes,
+    refuse_damaged,
+)
 
 # The suffixes of compressed files.
 COMPRESSED = (".gz", ".xz")
@@ -125,6 +131,22 @@ def suffix_of(path: str | os.PathLike) -> str:
         name = Path(str(path).partition("?")[0])
     is_compressed = name.suffix.lower() in COMPRESSED
     return (name.with_suffix("") if is_compressed else name).suffix.lower()
+
+
+def files_of_lines(pattern: str | os.PathLike) -> list[str]:
+    """
+    Returns the files of a pattern, as `corpus_files` does. Raises `ConfigurationError` if the name
+    of a file says that its lines are no sentences.
+    """
+    files = corpus_files(pattern)
+    for file in files:
+        suffix = suffix_of(file)
+        if suffix in KINDS or CONLL.fullmatch(suffix):
+            raise ConfigurationError(
+                f"{file} is a file of the kind {suffix}, whose lines are no sentences: write each "
+                "sentence on a line"
+            )
+    return files
 
 
 def read_records(

@@ -12,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import atomic_write, open_text
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.part_files import Parts, is_whole
@@ -149,7 +149,7 @@ def embed_words(
             sums.index_add_(0, word_rows, of_tokens[indices].double())
             numbers.index_add_(0, word_rows, torch.ones(len(word_rows), 1, dtype=torch.float64))
     means = (sums / numbers).float().numpy()
-    with atomic_write(output_file) as aside, open(aside, "w", encoding="utf-8") as file:
+    with atomic_write(output_file) as aside, open_text(aside, output_file) as file:
         file.write("{} {}\n".format(*means.shape))
         for word, mean in zip(words, means):
             file.write(f"{word} {' '.join(map(str, mean))}\n")

@@ -1,13 +1,11 @@
 """Writes a table with the answers to its rows in further columns."""
 
 import csv
-import gzip
 import json
 import logging
-import lzma
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import IO, Any
 from allennlp.common.util import JsonDict
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write, is_stream
+from elmo_tasks.common.files import atomic_write, is_stream, open_text
 from elmo_tasks.common.records import CONLL, KINDS, TABLES, delimiter_of, suffix_of
 from elmo_tasks.predictors.fields import rename_fields
 
@@ -93,14 +91,6 @@ def delimiter_for(output: str | os.PathLike, form: str, source: str, kind: str) 
     delimiter = delimiter_of(source)
     is_renamed = suffix_of(output) == ".csv" != suffix_of(source)
     return "," if delimiter == "\t" and is_renamed else delimiter
-
-
-def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
-    """Opens a file to write text. The suffix of `name` says whether the text is compressed."""
-    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-    opener = openers.get(Path(name).suffix.lower(), open)
-    file: IO[str] = opener(path, "wt", encoding="utf-8", newline="")
-    return file
 
 
 def write_text(texts: Iterable[str], path: str | os.PathLike) -> None:

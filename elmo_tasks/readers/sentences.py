@@ -10,6 +10,7 @@ from allennlp.data.fields import TextField
 
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.files import file_stamp
+from elmo_tasks.common.records import files_of_lines
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines, warn_of_boundaries
 from elmo_tasks.readers.indexers import CharIdsIndexer, WordIdIndexer
@@ -80,7 +81,7 @@ class SentencesReader(TextReader):
         keeps these texts for the first epoch.
         """
         if self.reader is None:
-            corpus_files(file_path)
+            files_of_lines(file_path)
         else:
             self._task_texts(self.reader, file_path)
 
@@ -89,7 +90,7 @@ class SentencesReader(TextReader):
             texts = self._task_texts(self.reader, file_path)
             yield from warn_of_boundaries(texts, file_path, self._warned_paths)
             return
-        paths = corpus_files(file_path)
+        paths = files_of_lines(file_path)
         order = list(files_order) if self.max_instances is None else []
         for index in order or range(len(paths)):
             path = paths[index]

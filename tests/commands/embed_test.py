@@ -165,6 +165,8 @@ REFUSED: list[tuple[str, list[Any], str]] = [
     (".", [], ". is a folder with the input text.txt in it"),
     (os.curdir + "/new/../there.hdf5", [], "there.hdf5 exists"),
     ("memory://out.hdf5", [], "memory://out.hdf5 is an address: give --shards"),
+    ("out.csv", [], "out.csv: the vectors are written as HDF5: choose a name that ends in .hdf5"),
+    ("out.hdf5.gz", [], "out.hdf5.gz: the vectors are written as HDF5"),
     ("out.hdf5", ["--column", "text"], "text.txt is neither a table (.csv, .tsv, .parquet or .xls"),
     ("out.hdf5", [*FILES, "--bilm", "mini"], "without --bilm"),
     ("out.hdf5", FILES[:2], "give --options together with --weights"),

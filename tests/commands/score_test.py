@@ -1,4 +1,5 @@
 import csv
+import gzip
 import io
 import json
 import math
@@ -224,6 +225,9 @@ def test_an_output_has_what_would_be_printed_and_appears_whole(
     assert score(text, "--output", output, "--force")[0] == ""
     assert output.read_text() == score(text)[0]
     assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "out.tsv"}
+
+    score(text, "--output", tmp_path / "out.tsv.gz")
+    assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()) == output.read_bytes()
 
 
 def test_a_bilm_without_its_softmax_is_refused(score: Run, text: Path) -> None:

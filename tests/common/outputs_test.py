@@ -215,6 +215,6 @@ def test_the_paths_in_a_config_are_found(tmp_path: Path) -> None:
 
 
 def test_the_sign_of_the_standard_input_is_no_output() -> None:
-    with pytest.raises(ConfigurationError, match="- is no name of an output: give /dev/stdout"):
+    with pytest.raises(ConfigurationError, match="- is no name of an output: choose a file"):
         check_outputs(["-"])
     check_outputs(["./-"])

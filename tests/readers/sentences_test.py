@@ -8,6 +8,8 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
 
+from elmo_tasks.analysis.neighbors.occurrences import search
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader, _read_whole
 from elmo_tasks.readers.squad import SquadReader
 from elmo_tasks.readers.sst import SstReader
@@ -27,6 +29,21 @@ def test_a_sentence_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     assert len(LINES) > 80
     assert read(FIXTURE) == LINES
     assert "lines" not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["text.jsonl", "text.CSV.gz", "text.conllu"])
+def test_rows_and_columns_are_no_sentences(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text('{"text": "Rain fell ."}\n')
+    pattern = str(tmp_path / "text.*")
+    reader = SentencesReader()
+
+    for read in (
+        reader.check,
+        lambda path: list(reader.read(path)),
+        lambda path: search(path, "Rain", 1),
+    ):
+        with pytest.raises(ConfigurationError, match=f"{name} is a file of the kind .* on a line"):
+            read(pattern)
 
 
 def test_boundaries_written_by_hand_are_said_once_for_each_file(
