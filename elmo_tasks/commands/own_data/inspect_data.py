@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmo_tasks.commands.own_data.columns import choose_columns, column_names
-from elmo_tasks.commands.own_data.oddities import odd_labels, odd_texts
+from elmo_tasks.commands.own_data.oddities import alike_labels, equal_texts, odd_labels, odd_texts
 from elmo_tasks.commands.own_data.split import (
     Example,
     Reader,
@@ -85,6 +85,10 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
             )
         dev, *parts = split(examples, num_parts, _SEED)
         train = [example for part in parts for example in part]
+        if not train:
+            raise ConfigurationError(
+                f"{path} has the same text in each of its {len(examples)} examples"
+            )
         # The suffix follows from the content of the file.
         paths = [folder / f"{name}{part_suffix(reader, path)}" for name in ("train", "dev")]
         check_outputs(paths, inputs, args.force)
@@ -167,6 +171,7 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
             "for two texts, and --label NAME."
         )
     notes += odd_labels(labels, [record.values.get(reader.label) for record in rows])
+    notes += equal_texts(rows, reader)
     notes += odd_texts(rows, reader.texts)
     if left_out:
         notes.append(f"Left out: {left_out}.")
@@ -177,6 +182,11 @@ def _inspect_rows(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
     fields: dict[str, Any] = {"texts": reader.texts, "label": reader.label}
     if reader.separator is not None:
         fields["separator"] = reader.separator
+        nums = Counter(len(reader.labels_of(record.values)) for record in rows)
+        line += (
+            f" A row may have any number of labels: {nums[0]:,} have none, and "
+            f"{nums.total() - nums[0] - nums[1]:,} have several."
+        )
     return reader, examples, Found([line], notes, fields, {})
 
 
@@ -202,7 +212,7 @@ def _inspect_tags(args: argparse.Namespace) -> tuple[Reader, list[Example], Foun
         f"{path} has {len(sentences):,} sentences of {tags.total():,} words, tags in "
         f"{reader.column}: {_counts_in_words(tags)}."
     )
-    notes = []
+    notes = list(alike_labels(tags))
     fields: dict[str, Any] = {"column": reader.column, "spans": reader.spans}
     if reader.kind_of(path) == "columns":
         fields["columns"] = reader.columns

@@ -1,16 +1,21 @@
 """Reports oddities in the texts and labels of a user's rows, and changes nothing."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from elmo_tasks.common.records import Record
 from elmo_tasks.common.text import listed
+from elmo_tasks.readers.classify import ClassifyReader
 
 # Labels that often stand for no label.
 _NO_LABEL = frozenset("- -1 ? na n/a nan none null nil unknown ignore".split())
 
 _MARKUP = re.compile(r"</?(br|p|div|span|b|i|em|a)\b[^<>]*>|&(amp|lt|gt|quot|nbsp|#\d+);", re.I)
+# What is left of letters that were read in a wrong encoding: a sign in the place of a letter that
+# was lost, or two or three characters of Windows-1252 for one of UTF-8.
+_GARBLED = re.compile("\ufffd|\u00c3[\u0080-\u00bf\u0192\u201e\u2026]|\u00e2\u20ac")
 _QUOTED = re.compile(r"\s*(['\"]).*\1\s*", re.DOTALL)
 
 # If at least this share of the texts has quotes around it, the quotes are no accident.
@@ -33,14 +38,38 @@ def odd_labels(labels: Counter[str], values: Sequence[object]) -> Iterator[str]:
             f"Labels that may stand for no label: {listed(names)}. They are learnt like any label; "
             "empty labels are left out."
         )
-    forms: dict[str, list[str]] = {}
-    for name in labels:
-        form = " ".join(name.casefold().split())
-        forms.setdefault(form, []).append(f"{name!r} ({labels[name]:,})")
-    if alike := [" and ".join(names) for names in forms.values() if len(names) > 1]:
-        yield f"Labels that differ only by case or blanks, perhaps by a slip: {listed(alike)}."
+    yield from alike_labels(labels)
     if blanks := sum(isinstance(value, str) and value != value.strip() for value in values):
         yield f"Labels with blanks around them, which are not part of the label: {blanks:,}."
+
+
+def alike_labels(labels: Counter[str]) -> Iterator[str]:
+    """Yields a line if labels differ only by case, blanks or characters that look the same."""
+    forms: dict[str, list[str]] = {}
+    for name in labels:
+        visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
+        form = " ".join(unicodedata.normalize("NFKC", visible).casefold().split())
+        forms.setdefault(form, []).append(f"{name!r} ({labels[name]:,})")
+    if alike := [" and ".join(names) for names in forms.values() if len(names) > 1]:
+        yield (
+            "Labels that differ only by case, blanks or characters that look the same, perhaps by "
+            f"a slip: {listed(alike)}."
+        )
+
+
+def equal_texts(rows: Sequence[Record], reader: ClassifyReader) -> Iterator[str]:
+    """Yields a line if equal texts have different labels."""
+    first: dict[tuple[object, ...], object] = {}
+    lines = []
+    for row in rows:
+        label = reader.labels_of(row.values)
+        if first.setdefault(tuple(row.values[name] for name in reader.texts), label) != label:
+            lines.append(row.line)
+    if lines:
+        yield (
+            f"Texts that an earlier row has with another label: {len(lines):,}, the first in line "
+            f"{lines[0]}."
+        )
 
 
 def odd_texts(rows: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
@@ -52,6 +81,12 @@ def odd_texts(rows: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
         yield (
             f"Texts that run over several lines: {len(several):,}; the longest runs over {lines} "
             f"lines, from line {line}."
+        )
+    garbled = [line for line, text in texts if _GARBLED.search(text)]
+    if garbled:
+        yield (
+            "Texts with characters that were lost or read in a wrong encoding, such as \ufffd or "
+            f"\u00c3\u00a9: {len(garbled):,}, the first in line {garbled[0]}."
         )
     html = [line for line, text in texts if _MARKUP.search(text)]
     if html:

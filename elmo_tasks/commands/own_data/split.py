@@ -20,6 +20,7 @@ from elmo_tasks.common.rows import LeftOut
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.readers.text_reader import text_of
 
 # The folds that are not test data are split into this many parts. One part chooses the epoch.
 _PARTS = 5
@@ -62,8 +63,8 @@ def row_examples(
     for record in reader.complete_rows(records, left_out):
         with at_line(record.file, record.line):
             label = reader.labels_of(record.values)
+            text = json.dumps([text_of(record.values, name) for name in reader.texts])
         line = json.dumps(record.values, ensure_ascii=False, default=str)
-        text = json.dumps([record.values.get(name) for name in reader.texts])
         yield Example(f"{line}\n", label if isinstance(label, str) else "", text)
 
 

@@ -149,7 +149,7 @@ def test_what_is_left_out_is_said(capsys: pytest.CaptureFixture) -> None:
 
 
 def test_a_table_without_a_header_has_numbers_for_columns() -> None:
-    path = rows(*[("Soup.", "ab"[n % 2]) for n in range(20)])
+    path = rows(*[(f"Soup {n}.", "ab"[n % 2]) for n in range(20)])
 
     with pytest.raises(ValueError, match="or give --no-header"):
         our_command("new", "classify", path)
@@ -164,14 +164,14 @@ def test_a_table_without_a_header_has_numbers_for_columns() -> None:
 def test_a_label_of_two_lines_leaves_the_config_as_it_should_be(
     capsys: pytest.CaptureFixture,
 ) -> None:
-    our_command("new", "classify", rows(("text", "label"), *[("Tea.", "a\nb"), ("Tea.", "c")] * 10))
+    our_command("new", "classify", rows(("text", "label"), *[("Tea.", "a\nb"), ("Pie.", "c")] * 10))
 
     assert r"labels in label: a\nb (10), c (10)." in capsys.readouterr().out
     assert read_config("data.jsonnet")["train_data_path"] == "data/train.jsonl"
 
 
 def test_what_is_there_is_replaced_only_with_force() -> None:
-    path = rows(("text", "label"), *[("Soup.", "ab"[n % 2]) for n in range(20)])
+    path = rows(("text", "label"), *[(f"Soup {n}.", "ab"[n % 2]) for n in range(20)])
     our_command("new", "classify", path)
     (Path("data") / "left.txt").touch()
 
@@ -214,8 +214,24 @@ REFUSED: list[tuple[list[tuple[str, ...]], str]] = [
     ),
     ([("Soup.", "a")] * 20, "only the label 'a' in the column label; a model needs two or more"),
     ([("Soup.", "ab"[n % 2]) for n in range(9)], "has 9 examples; a training run needs 10 or more"),
+    ([("Soup.", "ab"[n % 2]) for n in range(10)], "has the same text in each of its 10 examples"),
     ([], "data.csv has no row"),
 ]
+
+
+def test_what_is_read_as_a_text_and_as_labels_is_what_training_reads(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    values = [{"text": f"Soup {n}.", "label": ["a", "b"][: n % 3]} for n in range(12)]
+    Path("data.jsonl").write_text("\n".join(map(json.dumps, values)))
+    our_command("new", "classify", "data.jsonl")
+    said = "may have any number of labels: 4 have none, and 4 have several."
+    assert said in capsys.readouterr().out
+
+    lists = [{**value, "text": ["Soup", str(n)]} for n, value in enumerate(values)]
+    Path("lists.jsonl").write_text("\n".join(map(json.dumps, lists)))
+    with pytest.raises(ValueError, match="lists.jsonl:1: text must be text, not "):
+        our_command("new", "classify", "lists.jsonl")
 
 
 @pytest.mark.parametrize(("values", "words"), REFUSED)

@@ -1,7 +1,13 @@
 from collections import Counter
 
-from elmo_tasks.commands.own_data.oddities import odd_labels, odd_texts
+from elmo_tasks.commands.own_data.oddities import (
+    alike_labels,
+    equal_texts,
+    odd_labels,
+    odd_texts,
+)
 from elmo_tasks.common.records import Record
+from elmo_tasks.readers.classify import ClassifyReader
 
 
 def test_odd_labels_are_said() -> None:
@@ -11,9 +17,33 @@ def test_odd_labels_are_said() -> None:
         "Labels that occur once, perhaps by a slip: 'NA'.",
         "Labels that may stand for no label: '-1' (2), 'NA' (1). They are learnt like any label; "
         "empty labels are left out.",
-        "Labels that differ only by case or blanks, perhaps by a slip: 'Food' (2) and 'food' (2).",
+        "Labels that differ only by case, blanks or characters that look the same, perhaps by a "
+        "slip: 'Food' (2) and 'food' (2).",
         "Labels with blanks around them, which are not part of the label: 1.",
     ]
+
+
+def test_labels_that_look_the_same_are_said() -> None:
+    names = ["sch\u00f6n", "scho\u0308n", "O", "O\u00a0", "bad", "bad\u200b", "worse"]
+
+    (line,) = alike_labels(Counter(names))
+
+    for first, second in zip(names[:6:2], names[1:6:2]):
+        assert f"{first!r} (1) and {second!r} (1)" in line
+    assert "worse" not in line
+
+
+def test_equal_texts_with_other_labels_are_said() -> None:
+    values = [("Fine.", "a"), ("Dull.", "b"), ("Fine.", "a"), ("Fine.", "b"), ("Dull.", "a")]
+    rows = [
+        Record("a", number, {"text": text, "label": label})
+        for number, (text, label) in enumerate(values, start=2)
+    ]
+
+    assert list(equal_texts(rows, ClassifyReader())) == [
+        "Texts that an earlier row has with another label: 2, the first in line 5."
+    ]
+    assert not list(equal_texts(rows[:3], ClassifyReader()))
 
 
 def test_odd_texts_are_said() -> None:
@@ -25,6 +55,16 @@ def test_odd_texts_are_said() -> None:
         "Texts with HTML such as <br />, which is read as words: 2, the first in line 3.",
         "Texts in quotes, which are read as words: 3, the first in line 2.",
     ]
+
+
+def test_garbled_letters_are_said() -> None:
+    texts = ["caf\u00e9", "caf\ufffd", "caf\u00c3\u00a9", "It\u00e2\u20ac\u2122s"]
+    rows = [Record("a", number, {"text": text}) for number, text in enumerate(texts, start=2)]
+
+    (line,) = odd_texts(rows, ["text"])
+
+    assert line.startswith("Texts with characters that were lost or read in a wrong encoding")
+    assert line.endswith(": 3, the first in line 3.")
 
 
 def test_what_is_usual_is_not_said() -> None:
