@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.text import parse_data
 from elmo_tasks.common.text_files import at_line
 
 # What an array, or an object, of JSON begins with.
@@ -75,7 +75,7 @@ def _is_object(line: tuple[int, str] | None) -> bool:
 def json_object(text: str) -> dict[str, Any]:
     """Returns an object of JSON. Raises `ValueError` if the text is not an object."""
     try:
-        value = parse_json(text)
+        value = parse_data(text)
     except ValueError as error:
         raise ValueError(f"not JSON: {error}: {text[:40]!r}") from error
     if not isinstance(value, dict):
@@ -124,7 +124,7 @@ def _not_json(text: str, position: int, first_line: str, error: Exception) -> st
 
 def _error_of(text: str) -> str:
     try:
-        parse_json(text)
+        parse_data(text)
     except ValueError as error:
         return str(error)
     return ""

@@ -19,7 +19,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
 from elmo_tasks.common.tab_rows import Row
 from elmo_tasks.common.tables import fasttext_rows, named_rows, table_rows
-from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.text import parse_data
 from elmo_tasks.common.text_files import (
     at_line,
     corpus_files,
@@ -299,4 +299,4 @@ def _to_json(value: Any) -> Any:
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return parse_json(json.dumps(value, default=str))
+    return parse_data(json.dumps(value, default=str))

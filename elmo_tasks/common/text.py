@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 # The words that bound a sentence, in texts and vocabularies of bilm-tf and AllenNLP.
@@ -59,18 +59,17 @@ def listed(names: Collection[str]) -> str:
     return f"{first} and {more} more" if more > 0 else first
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, parse_constant: Callable[[str], Any] | None = None) -> Any:
     """
     Returns the value of a JSON text, as `json.loads` does. Skips a byte order mark, and reads bytes
-    as UTF-8, UTF-16 or UTF-32. `NaN` and `Infinity`, which JSON lacks but Python writes, become
-    None. Also raises `ValueError` if the JSON is nested too deeply for Python, or has half of a
-    surrogate pair, which no text file can hold.
+    as UTF-8, UTF-16 or UTF-32. Also raises `ValueError` if the JSON is nested too deeply for
+    Python, or has half of a surrogate pair, which no text file can hold.
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text))
     text = text.removeprefix("\ufeff")
     try:
-        value = json.loads(text, parse_constant=lambda _: None)
+        value = json.loads(text, parse_constant=parse_constant)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -78,3 +77,11 @@ def parse_json(text: str | bytes) -> Any:
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
     return value
+
+
+def parse_data(text: str | bytes) -> Any:
+    """
+    Returns the value of a JSON text with a user's data, as `parse_json` does. `NaN` and `Infinity`,
+    which JSON lacks but Python and pandas write, become None.
+    """
+    return parse_json(text, parse_constant=lambda _: None)

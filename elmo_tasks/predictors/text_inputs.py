@@ -12,7 +12,7 @@ from elmo_tasks.common.json_lines import json_lines
 from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows
 from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns, names_delimiter
-from elmo_tasks.common.text import did_you_mean, listed, parse_json
+from elmo_tasks.common.text import did_you_mean, listed, parse_data
 from elmo_tasks.predictors.column_inputs import column_inputs, has_columns_of_tags, warn_of_columns
 from elmo_tasks.predictors.fields import check_shared, rename_fields, with_shared
 from elmo_tasks.predictors.input_records import STDIN, Input, Inputs, NoText
@@ -146,7 +146,7 @@ def _json(lines: Iterable[Record], predictor: Predictor, name: str) -> Iterator[
             message = f"expected one JSON object on each line, but got {line[:80]!r} ({error})"
             yield Input(name, number, {}, {}, ValueError(message))
         else:
-            row = parse_json(line) if isinstance(predictor, TextPredictor) else {}
+            row = parse_data(line) if isinstance(predictor, TextPredictor) else {}
             yield Input(name, number, as_input(values) if is_tagger else values, row)
 
 

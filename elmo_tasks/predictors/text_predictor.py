@@ -13,7 +13,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import NOT_FINITE
-from elmo_tasks.common.text import parse_json, printable
+from elmo_tasks.common.text import parse_data, printable
 from elmo_tasks.modules.text_embedder import EmbeddedText
 from elmo_tasks.predictors.fields import with_fields
 from elmo_tasks.predictors.inputs import sentence_input
@@ -87,7 +87,7 @@ class TextPredictor(Predictor):
     reads_documents = False
 
     def load_line(self, line: str) -> JsonDict:
-        json_dict = parse_json(line)
+        json_dict = parse_data(line)
         if not isinstance(json_dict, dict):
             raise ValueError("no JSON object")
         return self.renamed_texts(json_dict)

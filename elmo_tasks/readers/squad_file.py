@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from elmo_tasks.common.records import kind_of, read_records
-from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.text import parse_data
 from elmo_tasks.common.text_files import at_line, read_lines
 from elmo_tasks.readers.passage import GoldAnswer, Question
 
@@ -42,11 +42,11 @@ def _whole_json(file_path: str | os.PathLike) -> Any:
     """Returns the value of a JSON file, or `None` if its first line is an object of its own."""
     text = "\n".join(read_lines(file_path))
     try:
-        return parse_json(text)
+        return parse_data(text)
     except ValueError as error:
         first = text.lstrip().partition("\n")[0]
         with suppress(ValueError):
-            if isinstance(parse_json(first), dict):
+            if isinstance(parse_data(first), dict):
                 return None
         line = getattr(error, "lineno", 1)
         raise ValueError(f"{file_path}:{line}: not JSON: {error}") from error

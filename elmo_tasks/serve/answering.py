@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from elmo_tasks.common.text import parse_json
+from elmo_tasks.common.text import parse_data
 from elmo_tasks.serve.worker import Predict, Stopped, Worker, count_words
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Answering:
     def _inputs(self, body: bytes, most_read: int | None) -> Any:
         """Returns the inputs in the body of a request, which may have at most `max_words` words."""
         try:
-            inputs = parse_json(body)
+            inputs = parse_data(body)
         except ValueError as error:
             raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
         several = inputs if isinstance(inputs, list) else [inputs]

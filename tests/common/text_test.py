@@ -1,9 +1,10 @@
 import json
+import math
 from typing import Any
 
 import pytest
 
-from elmo_tasks.common.text import listed, nearest_or_all, parse_json, printable
+from elmo_tasks.common.text import listed, nearest_or_all, parse_data, parse_json, printable
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one_alone() -> None:
@@ -65,8 +66,9 @@ def test_json_of_any_depth_is_refused_and_ends_no_process(text: str) -> None:
             parse_json(each)
 
 
-def test_a_number_that_json_lacks_is_a_missing_value() -> None:
-    assert parse_json('{"a": NaN, "b": [Infinity, -Infinity, 1.5]}') == {
+def test_a_number_that_json_lacks_is_a_missing_value_of_data_alone() -> None:
+    assert math.isnan(parse_json("NaN"))
+    assert parse_data('{"a": NaN, "b": [Infinity, -Infinity, 1.5]}') == {
         "a": None,
         "b": [None, None, 1.5],
     }
