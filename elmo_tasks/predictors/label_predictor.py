@@ -1,3 +1,5 @@
+import re
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
@@ -9,12 +11,16 @@ from allennlp.data.fields import LabelField, MetadataField, MultiLabelField
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.text_files import at_line
 from elmo_tasks.models.text_classifier import THRESHOLD
 from elmo_tasks.predictors.inputs import check_texts, given_words
 from elmo_tasks.predictors.text_predictor import Task, TextPredictor, one_line
 from elmo_tasks.readers.classify import SEVERAL, TEXT_FIELDS, ClassifyReader
 from elmo_tasks.readers.snli import LABELS
-from elmo_tasks.readers.sst import CLASSES
+from elmo_tasks.readers.sst import CLASSES, numbered_trees, parse_tree
+
+# How a tree of the treebank begins that has several words.
+_TREE = re.compile(r"\s*\([0-4] \([0-4] ")
 
 _BEACH = "Two girls in red coats are throwing a ball to a dog on the beach."
 
@@ -78,6 +84,12 @@ class SstPredictor(LabelPredictor):
         explained=True,
         classes=CLASSES["5-class"],
     )
+    kinds_of_training = ("text",)
+
+    def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
+        if _TREE.match(first_line) is None:
+            return None
+        return ({"tokens": words} for words in _words_of_trees(path))
 
 
 @Predictor.register("elmo_snli")
@@ -188,6 +200,12 @@ class ClassifyPredictor(LabelPredictor):
             metadata = {"sentences": list(map(_cut_sentences, texts, sentences))}
             instance.add_field("metadata", MetadataField(metadata))
         return super().get_gradients(instances)
+
+
+def _words_of_trees(path: str) -> Iterator[list[str]]:
+    for number, line in numbered_trees(path):
+        with at_line(path, number):
+            yield parse_tree(line).words
 
 
 def _cut_sentences(words: list[str], sentences: list[list[str]]) -> list[list[str]]:

@@ -83,7 +83,8 @@ def _read(path: str, predictor: Predictor, column: str | None, header: bool) -> 
     if first is None:
         return Inputs(name, "json", iter(()))
     lines, kind = chain([first], after_first), kind_of(path, first.values["text"])
-    if isinstance(predictor, TextPredictor) and kind in ("json", "columns") and path != "-":
+    is_ours = isinstance(predictor, TextPredictor)
+    if is_ours and kind in predictor.kinds_of_training and path != "-":
         file_inputs = predictor.inputs_of(path, first.values["text"])
         if file_inputs is not None:
             numbered = enumerate(file_inputs, start=1)

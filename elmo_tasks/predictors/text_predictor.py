@@ -69,6 +69,9 @@ class TextPredictor(Predictor):
     # The names of the texts in other people's training data, and our names for them.
     other_texts: dict[str, str] = {}
 
+    # The kinds of files in which the training data may be (see `kind_of`).
+    kinds_of_training: tuple[str, ...] = ("json", "columns")
+
     # The fields of an answer that become columns of a table; by default all.
     columns_of_answer: tuple[str, ...] = ()
 
@@ -99,8 +102,8 @@ class TextPredictor(Predictor):
 
     def inputs_of(self, path: str, first_line: str) -> Iterable[JsonDict] | None:
         """
-        Returns the inputs of a file in the format of the training data (JSON or columns), or `None`
-        if a file has an input on each line.
+        Returns the inputs of a file in the format of the training data, whose kind is one of
+        `kinds_of_training`, or `None` if a file has an input on each line.
         """
         return None
 

@@ -100,7 +100,7 @@ class SstReader(TextReader):
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_neutral = 0
-        for line_number, line in self.shard_iterable(_numbered_trees(file_path)):
+        for line_number, line in self.shard_iterable(numbered_trees(file_path)):
             with at_line(file_path, line_number):
                 tree = parse_tree(line)
             tokens = [Token(word) for word in tree.words]
@@ -168,7 +168,7 @@ def parse_tree(line: str) -> Tree:
     return Tree(words, nodes)
 
 
-def _numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+def numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yields each line that is not blank, with its number."""
     blank = True
     for line_number, line in numbered_lines(file_path):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from allennlp.data import DatasetReader
 
-from elmo_tasks.predictors.label_predictor import SnliPredictor
+from elmo_tasks.predictors.label_predictor import SnliPredictor, SstPredictor
 from elmo_tasks.predictors.squad import SquadPredictor
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
@@ -49,6 +49,18 @@ def test_the_questions_of_squad_are_inputs(tmp_path: Path, indent: int | None) -
         {"id": each.id, "passage": each.passage, "question": each.question}
         for each in read_squad(original)
     ]
+
+
+def test_the_trees_of_sst_are_their_words(tmp_path: Path) -> None:
+    path = tmp_path / "trees.txt"
+    path.write_text("(3 (2 It) (3 (2 's) (3 good)))\n\n(1 (2 -LRB-) (1 bad))\n")
+    assert inputs_of(path, SstPredictor) == [
+        {"tokens": ["It", "'s", "good"]},
+        {"tokens": ["(", "bad"]},
+    ]
+
+    path.write_text("(3 of 4) people like it .\n(3 (2 It) (3 good))\n")
+    assert [each["sentence"][:3] for each in inputs_of(path, SstPredictor)] == ["(3 ", "(3 "]
 
 
 def test_a_context_is_a_passage_and_a_bad_line_loses_no_other(tmp_path: Path) -> None:
