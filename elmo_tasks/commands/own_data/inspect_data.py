@@ -3,7 +3,7 @@
 import argparse
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,7 +75,9 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
     reader, examples, data = inspect(args)
     paths, num_train = [path, args.dev], len(examples)
     dev = [] if args.dev is None else list(read_examples(reader, args.dev, LeftOut()))
-    if args.dev is None:
+    if args.dev is not None:
+        data.notes.extend(_about_dev(args.dev, dev, path, examples))
+    else:
         num_parts = 5 if len(examples) < _SMALL else 10
         if len(examples) < 2 * num_parts:
             hint = "; an empty line ends a sentence" if args.task == "tag" else ""
@@ -131,6 +133,24 @@ def inspect_data(args: argparse.Namespace) -> tuple[Path, Found]:
         patience=patience,
     )
     return config, data
+
+
+def _about_dev(
+    dev_path: Path, dev: Sequence[Example], path: Path, examples: Sequence[Example]
+) -> Iterator[str]:
+    """
+    Yields a line if texts for validation are also training texts. Raises `ConfigurationError` if
+    they have labels that the training texts lack.
+    """
+    labels = {example.label for example in examples}
+    if unknown := sorted({example.label for example in dev} - labels):
+        raise ConfigurationError(f"{dev_path} has labels that {path} lacks: {listed(unknown)}")
+    texts = {example.text for example in examples}
+    if num_known := sum(example.text in texts for example in dev):
+        yield (
+            f"Of the {len(dev):,} texts of {dev_path}, {num_known:,} are in {path}, too: the model "
+            "learns them, so the score on them says nothing about new texts."
+        )
 
 
 def page_examples(reader: Reader, dev: Iterable[Example]) -> list[dict[str, str]]:

@@ -234,6 +234,17 @@ def test_what_is_read_as_a_text_and_as_labels_is_what_training_reads(
         our_command("new", "classify", "lists.jsonl")
 
 
+def test_what_is_wrong_with_the_validation_data_is_said(capsys: pytest.CaptureFixture) -> None:
+    path = rows(("text", "label"), *[(f"Soup {n}.", "ab"[n % 2]) for n in range(12)])
+    dev = rows(("text", "label"), ("Soup 1.", "b"), ("Tea.", "a"), name="dev.csv")
+    our_command("new", "classify", path, "--dev", dev)
+    assert "Of the 2 texts of dev.csv, 1 are in data.csv, too: " in capsys.readouterr().out
+
+    rows(("text", "label"), ("Tea.", "a"), ("Pie.", "c"), name="dev.csv")
+    with pytest.raises(ValueError, match="dev.csv has labels that data.csv lacks: c"):
+        our_command("new", "classify", path, "--dev", dev, "--force")
+
+
 @pytest.mark.parametrize(("values", "words"), REFUSED)
 def test_data_for_no_model_are_refused(values: list[tuple[str, ...]], words: str) -> None:
     with pytest.raises(ValueError, match=words):
