@@ -70,13 +70,11 @@ def _confusion(cases: Sequence[Case], classes: Sequence[str | None]) -> dict[str
     """
     Returns how often each expected class was predicted as each class, and the fields of `_by_type`.
     """
-    from sklearn.metrics import confusion_matrix
-
     expected, predicted = ([pair[0] for pair in _names(cases, which)] for which in (0, 1))
     order = {name: index for index, name in enumerate(classes)}
     names = sorted({*expected, *predicted}, key=lambda name: (order.get(name, len(order)), name))
-    counts = confusion_matrix(expected, predicted, labels=names).tolist()
-    confusion = {row: dict(zip(names, numbers)) for row, numbers in zip(names, counts)}
+    counts = Counter(zip(expected, predicted))
+    confusion = {row: {column: counts[row, column] for column in names} for row in names}
     return {"confusion": confusion, **_by_type(expected, predicted, names)}
 
 

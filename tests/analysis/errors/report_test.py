@@ -24,6 +24,13 @@ def test_classes_have_the_order_of_their_task() -> None:
     assert list(confusion) == ["negative", "neutral", "positive", "very positive"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_one_class_alone_is_counted_without_a_warning() -> None:
+    report = error_report("", "", compared_cases([class_case("neutral", "neutral")]))
+
+    assert report["confusion"] == {"neutral": {"neutral": 1}}
+
+
 def test_lengths_are_cut_at_their_quartiles() -> None:
     # The quartiles of 2, 3, ..., 10 and 20 are 4.25, 6.5 and 8.75.
     assert rows(REPORT["by_length"]) == [
