@@ -7,19 +7,19 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common import tables
 from elmo_tasks.common.class_names import class_names, with_names
-from elmo_tasks.common.columns import is_document, sentence_columns
+from elmo_tasks.common.columns import is_document, sentence_columns, warn_once
 from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, head_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import JSON_START, json_lines, json_object
 from elmo_tasks.common.tab_rows import Row
 from elmo_tasks.common.tables import fasttext_rows, named_rows, table_rows
-from elmo_tasks.common.text import parse_data
+from elmo_tasks.common.text import listed, parse_data
 from elmo_tasks.common.text_files import (
     at_line,
     corpus_files,
@@ -47,6 +47,9 @@ CONLL = re.compile(r"\.\w*conll\w*")
 # The kinds of tables that have a suffix, and of all files with the same columns in every record.
 TABLES = ("csv", "tsv", "parquet", "xlsx")
 ROWS = (*TABLES, "fasttext")
+
+# The number of rows of a sheet that show whether it is empty.
+_FIRST_ROWS = 20
 
 # The number of rows of Parquet that are read at once.
 _PARQUET_ROWS = 1024
@@ -255,7 +258,7 @@ def _parquet(raw: BinaryIO, name: str, only: Sequence[str]) -> Iterator[Record]:
 
 
 def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
-    """Yields the rows of the first sheet of an Excel workbook."""
+    """Yields the rows of the first sheet of an Excel workbook. The log names the other sheets."""
     try:
         import openpyxl
     except ModuleNotFoundError:
@@ -263,13 +266,16 @@ def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
             f"{name} is a workbook of Excel: save it as CSV, or pip install openpyxl"
         ) from None
     try:
-        sheet = openpyxl.load_workbook(raw, read_only=True, data_only=True).worksheets[0]
+        sheet, *others = openpyxl.load_workbook(raw, read_only=True, data_only=True).worksheets
+        others = [other.title for other in others if _has_cells(other)]
         # The file may state a wrong size. Without a size, rows that the file skips have no cells.
         sheet.reset_dimensions()
         rows = enumerate(sheet.iter_rows(values_only=True), start=1)
     except Exception as error:
         # openpyxl raises errors of many types for a damaged workbook.
         raise ValueError(f"{name} cannot be read as a workbook of Excel: {error!r}") from error
+    if others:
+        warn_once(f"{name}: only the sheet {sheet.title} is read, not {listed(others)}")
     width = None
     for number, row in rows:
         row = row[: max((end for end, cell in enumerate(row, 1) if cell is not None), default=0)]
@@ -277,6 +283,12 @@ def _sheet_rows(raw: BinaryIO, name: str) -> Iterator[Row]:
             # Cells at the end of a row may be missing.
             width = width or len(row)
             yield number, [*map(_cell, row), *[None] * (width - len(row))]
+
+
+def _has_cells(sheet: Any) -> bool:
+    """Returns whether one of the first rows of a sheet has a value."""
+    rows = islice(sheet.iter_rows(values_only=True), _FIRST_ROWS)
+    return any(cell is not None for row in rows for cell in row)
 
 
 def _cell(value: Any) -> Any:

@@ -95,6 +95,19 @@ def test_the_rows_of_a_workbook_are_those_of_a_table(tmp_path: Path) -> None:
     assert [record.line for record in records] == [2, 3]
 
 
+def test_the_sheets_that_are_not_read_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.active.append(["text"])
+    book.create_sheet("more").append(["text"])
+    book.create_sheet("empty")
+    book.save(tmp_path / "two.xlsx")
+
+    assert not list(read_records(tmp_path / "two.xlsx"))
+    assert caplog.messages == [f"{tmp_path / 'two.xlsx'}: only the sheet Sheet is read, not more"]
+
+
 def test_a_workbook_without_openpyxl_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
