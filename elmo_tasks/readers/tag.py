@@ -31,7 +31,11 @@ from elmo_tasks.readers.entities import (
 )
 from elmo_tasks.readers.fields import TagsField
 from elmo_tasks.readers.tag_scheme import TagScheme, learnt_usual
-from elmo_tasks.readers.tagged_json import MisplacedSpan, tagged_words
+from elmo_tasks.readers.tagged_json import (
+    MisplacedSpan,
+    annotations_of_task,
+    tagged_words,
+)
 from elmo_tasks.readers.text_reader import TextReader, add_origin
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
@@ -222,12 +226,21 @@ class TagReader(TextReader):
     ) -> Iterator[tuple[Record, TaggedSentence]]:
         """
         Yields the records of JSON or Parquet. Records with a span that no tags can mark are left
-        out. The log counts these records, and the spans that lose blanks.
+        out, and so are tasks of Label Studio that nobody has annotated. The log counts these
+        records, the tasks with several annotations, and the spans that lose blanks.
         """
         misplaced: list[tuple[int, MisplacedSpan]] = []
         with_blanks: list[tuple[int, str]] = []
         is_empty = True
-        for record in complete_rows(read_records(path), left_out=left_out):
+        several: list[int] = []
+        counts = LeftOut() if left_out is None else left_out
+        for record in complete_rows(read_records(path), left_out=counts):
+            annotations = annotations_of_task(record.values, self.column)
+            if annotations == []:
+                counts.add("without an annotation", record.line)
+                continue
+            if annotations is not None and len(annotations) > 1:
+                several.append(record.line)
             with at_line(path, record.line):
                 try:
                     tagged = tagged_words(record.values, self.column, self.tokenizer.tokenize)
@@ -238,6 +251,8 @@ class TagReader(TextReader):
             with_blanks += [(record.line, span) for span in tagged.with_blanks]
             numbers = [record.line] * len(tagged.words)
             yield record, TaggedSentence(numbers, tagged.words, tagged.tags)
+        if left_out is None:
+            counts.log(path)
         if misplaced:
             line, reason = misplaced[0]
             with at_line(path, line):
@@ -247,6 +262,11 @@ class TagReader(TextReader):
                 f"{path}: left out {len(misplaced):,} {'text' if len(misplaced) == 1 else 'texts'} "
                 f"with spans that tags cannot mark, the first in line {line}: {reason}; mend the "
                 "spans to keep them"
+            )
+        if several:
+            warn_once(
+                f"{path}: texts with several annotations, of which the first is read: "
+                f"{len(several):,}, the first in line {several[0]}"
             )
         if with_blanks:
             line, span = with_blanks[0]

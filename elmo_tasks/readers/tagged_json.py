@@ -9,7 +9,7 @@ from elmo_tasks.readers.entities import Entity, write_tags
 
 # Names of a list of words.
 _TOKENS = ("tokens", "words")
-# Names of a list with the annotations of Label Studio.
+# Names of a list with the annotations of Label Studio, one of each annotator.
 _ANNOTATIONS = ("annotations", "completions")
 
 Tokenize = Callable[[str], list[Token]]
@@ -91,6 +91,21 @@ def text_of_record(values: dict[str, Any]) -> str | None:
     return text if isinstance(text, str) else None
 
 
+def annotations_of_task(values: dict[str, Any], column: str) -> list[dict[str, Any]] | None:
+    """
+    Returns the annotations of a task of Label Studio that their annotators did not skip, or `None`
+    if the record is no such task.
+    """
+    annotations = values.get(column)
+    if not isinstance(values.get("data"), dict) or column not in _ANNOTATIONS:
+        return None
+    return [
+        annotation
+        for annotation in (annotations if isinstance(annotations, list) else [])
+        if isinstance(annotation, dict) and not annotation.get("was_cancelled")
+    ]
+
+
 def as_input(values: dict[str, Any]) -> dict[str, Any]:
     """
     Returns a record as an input of a predictor. Words in Prodigy's form become the list `tokens`,
@@ -116,11 +131,9 @@ def _are_words(value: Any) -> bool:
 
 def _spans_of(values: dict[str, Any], column: str) -> list[Any] | None:
     spans = values.get(column)
-    if column not in _ANNOTATIONS or not isinstance(spans, list):
+    annotations = annotations_of_task(values, column)
+    if annotations is None:
         return spans if isinstance(spans, list) else None
-    annotations = [
-        span for span in spans if isinstance(span, dict) and not span.get("was_cancelled")
-    ]
     results = annotations[0].get("result", []) if annotations else []
     regions = (region.get("value", {}) for region in results if isinstance(region, dict))
     return [region for region in regions if "labels" in region]

@@ -34,6 +34,8 @@ RECORDS: dict[str, dict[str, Any]] = {
         "annotations": [{"was_cancelled": True, "result": []}, {"result": REGIONS}],
     },
 }
+# Spans in a field with the name of Label Studio's annotations.
+PLAIN = {"text": TEXT, "annotations": OBJECTS}
 BLANKS = {"text": TEXT, "label": [[0, 11, "PER"], [19, 28, "LOC"]]}
 
 
@@ -88,6 +90,35 @@ def test_a_text_whose_spans_no_tags_can_mark_is_left_out_and_counted(
     ]
     with pytest.raises(ValueError, match=":1: the span|:1: two spans"):
         choose_tags(in_file(tmp_path, odd), None, "en")
+
+
+def test_what_nobody_annotated_is_no_text_without_spans(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    task, skipped = RECORDS["annotations"], {"was_cancelled": True, "result": []}
+    tasks = [{**task, "annotations": each} for each in ([], [skipped], [{"result": []}])]
+    path = in_file(tmp_path, task, *tasks)
+    reader = choose_tags(path, None, "en")
+    assert [each.tags for each in reader.sentences(in_file(tmp_path, PLAIN))] == [TAGS]
+    path = in_file(tmp_path, task, *tasks)
+
+    assert [each.tags for each in reader.sentences(path)] == [TAGS, ["O"] * 6]
+    assert caplog.messages == [f"{path}: left out 2 rows without an annotation (lines 2, 3)"]
+
+
+def test_texts_of_several_annotators_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    both = [{"result": REGIONS}, {"result": []}]
+    path = in_file(tmp_path, {**RECORDS["annotations"], "annotations": both})
+
+    (sentence,) = choose_tags(path, None, "en").sentences(path)
+
+    assert sentence.tags == TAGS
+    assert caplog.messages == [
+        f"{path}: texts with several annotations, of which the first is read: 1, the first in "
+        "line 1"
+    ]
 
 
 def test_numbers_without_names_are_refused_with_what_to_do(tmp_path: Path) -> None:
