@@ -253,10 +253,11 @@ def _token_values(values: list[Any], layout: Layout) -> list[Any]:
         expected, is_wrong = f"at least {len(columns) - 1}", num_roles < 0
     if is_wrong:
         phrases = {"\t": ", separated by tabs", " ": "", IN_LINE: ", separated by a slash"}
+        hint = "; remove the line if it is a comment" * "".join(values).startswith("#")
         raise ValueError(
             f"expected {expected} columns ({' '.join(columns)})"
             f"{phrases.get(layout.separator, f', separated by {layout.separator}')}, but got "
-            f"{len(values)}: {' '.join(values)!r:.80}"
+            f"{len(values)}: {' '.join(values)!r:.80}{hint}"
         )
     if ROLES in columns:
         start = columns.index(ROLES)

@@ -31,8 +31,9 @@ _NO_TEXT = (
     (rb"7z\xbc\xaf|Rar!\x1a", "an archive of files", "unpack it"),
     (rb"(?s:.){257}ustar", "an archive of files (tar)", "unpack it"),
     (rb"%PDF-", "a PDF", "save its text"),
+    (rb"ARROW1|\xff{4}(?s:.{4})\x10\0\0\0", "a file of Arrow", "write its table as Parquet"),
     (
-        rb"\x89HDF|ARROW1|\x93NUMPY|SQLite format 3|\x80[\x02-\x05]",
+        rb"\x89HDF|\x93NUMPY|SQLite format 3|\x80[\x02-\x05]",
         "a binary file",
         "write its text",
     ),

@@ -129,7 +129,7 @@ def named_rows(
             expected = "in the header" if header else "in the first row"
             raise ValueError(
                 f"{name}:{number}: expected {len(names)} fields, as {expected}, but got "
-                f"{len(fields)}{_open_quote_hint(fields)}"
+                f"{len(fields)}{_hint(fields, len(names))}"
             )
         yield number, dict(zip(names, fields))
     if names is None:
@@ -137,10 +137,14 @@ def named_rows(
         raise ConfigurationError(f"{name} is empty: its first line must {duty}")
 
 
-def _open_quote_hint(fields: Sequence[Any]) -> str:
-    """Returns the end of a message about a row whose fields go on over several lines."""
+def _hint(fields: Sequence[Any], width: int) -> str:
+    """Returns the end of a message about a row with another number of fields than `width`."""
     num_lines = 1 + sum(str(field).count("\n") for field in fields)
-    return f", in a row that runs over {num_lines} lines: is a quote not closed?" * (num_lines > 1)
+    if num_lines > 1:
+        return f", in a row that runs over {num_lines} lines: is a quote not closed?"
+    if width == 1:
+        return "; remove lines above the header"
+    return "; a text with the delimiter in it must be in quotes" * (len(fields) > width)
 
 
 def _without_nul(lines: Iterable[Line], name: str) -> Iterator[Line]:

@@ -46,6 +46,8 @@ def a_zip() -> bytes:
 
 # The content of a file, and words of the message.
 NO_TEXT = [
+    (b"ARROW1\0\0\xff", "is a file of Arrow, not text: write its table as Parquet"),
+    (b"\xff\xff\xff\xff\x10\n\0\0\x10\0\0\0\0\0", "is a file of Arrow, not text: write its"),
     (b"PAR1\x15\x04\xff", "is a file of Parquet, not text: give it the suffix .parquet"),
     (a_zip(), "is a zip file or a workbook, not text: unpack it, or save its table as CSV"),
     (bz2.compress(b"a"), "is compressed by bzip2, not text: unpack it"),
