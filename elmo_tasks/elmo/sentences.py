@@ -93,7 +93,7 @@ def checked_list(sentences: Any) -> Iterator[Any]:
     Yields the items of a list or a stream of sentences, unchecked. Warns if ten items in a row are
     strings of one word. Raises `ValueError` if `sentences` is neither a list nor a stream.
     """
-    if problem := _no_list(sentences):
+    if problem := no_list(sentences):
         raise ValueError(
             f"expected a list of sentences, each a string or a list of tokens, not {problem}"
         )
@@ -148,7 +148,7 @@ def _split(sentence: Any, tokenizer: Tokenizer | None, name: str) -> list[Any]:
         if _HALF_A_PAIR.search(sentence):
             raise ValueError(f"{name} {_half_a_pair(sentence)}")
         return sentence.split() if tokenizer is None else _tokenize(tokenizer, sentence)
-    if problem := _no_list(sentence):
+    if problem := no_list(sentence):
         advice = "" if hasattr(sentence, "__iter__") else "; leave it out, or give ''"
         raise ValueError(f"{name} must be a string or a list of tokens, not {problem}{advice}")
     # The items of an array of NumPy or pandas are then strings of Python.
@@ -180,7 +180,7 @@ def _cut_to_lengths(sentences: list[list[Any]], lengths: list[int]) -> list[list
     return [words[:length] for words, length in zip(sentences, lengths)]
 
 
-def _no_list(value: Any) -> str | None:
+def no_list(value: Any) -> str | None:
     """
     Returns a message for a value that is not a list: what the value is, and what to do. Returns
     `None` for a list.

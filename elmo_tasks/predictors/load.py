@@ -7,6 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import check_positive
+from elmo_tasks.elmo.sentences import no_list
 from elmo_tasks.predictors.fields import check_shared, with_shared
 from elmo_tasks.predictors.stream import GROUP, reason, stream
 
@@ -80,6 +81,8 @@ class LoadedModel:
             given_inputs, Iterable
         ):
             return _answer(self.predictor.predict_json(self._json(given_inputs, shared_texts)))
+        if problem := no_list(given_inputs):
+            raise ValueError(f"expected a list of texts or objects, not {problem}")
         check_positive("batch_size", batch_size)
         several = (self._json_or_error(item, shared_texts) for item in given_inputs)
         stream_of_answers = stream(self.predictor.predict_batch_json, several, batch_size)
@@ -98,7 +101,8 @@ class LoadedModel:
     def _json(self, item: Any, shared: JsonDict) -> JsonDict:
         names = [name for name in self._names if name not in shared]
         if isinstance(item, str) and len(names) == 1:
-            return {names[0]: item, **shared}
+            # NumPy's strings are no strings for spaCy.
+            return {names[0]: str(item), **shared}
         if not isinstance(item, Mapping):
             expected = " and ".join(names) or "the keys of its predictor"
             text = "a text or " if len(names) == 1 else ""

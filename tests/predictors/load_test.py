@@ -2,6 +2,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy
+import pandas
 import pytest
 
 import elmo_tasks
@@ -112,6 +114,8 @@ REFUSED: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((5,), {}, "reads a text or an object with sentence, not 5"),
     ((b"5",), {}, "reads a text or an object with sentence, not b'5'"),
     (("",), {}, "there is no word in"),
+    ((pandas.DataFrame({"sentence": ["A film."]}),), {}, "a DataFrame.*give one column: table"),
+    (({"A film.", "Dull."},), {}, "expected a list of texts or objects, not a set, which has"),
     ((["A film."],), {"batch_size": 0}, "batch_size must be 1 or more, not 0"),
 ]
 
@@ -122,6 +126,14 @@ def test_what_cannot_be_asked_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         sst.predict(*asked, **named)
+
+
+def test_an_array_and_a_column_of_a_table_are_lists(sst: LoadedModel) -> None:
+    texts = ["A film.", "Dull."]
+
+    assert [sst.predict(of(texts)) for of in (numpy.array, pandas.Series)] == [
+        sst.predict(texts)
+    ] * 2
 
 
 def test_the_others_of_several_inputs_have_answers(sst: LoadedModel) -> None:
