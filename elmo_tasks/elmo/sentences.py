@@ -2,10 +2,10 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Union
 
-import torch
+from elmo_tasks.common.lists import no_list
 
 # A sentence is a list of tokens, or a text that is cut into tokens.
 Sentence = Union[str, Sequence[str]]
@@ -178,33 +178,6 @@ def _cut_to_lengths(sentences: list[list[Any]], lengths: list[int]) -> list[list
                 f"the length of sentence {index} is {length}, but it has {len(words)} tokens"
             )
     return [words[:length] for words, length in zip(sentences, lengths)]
-
-
-def no_list(value: Any) -> str | None:
-    """
-    Returns a message for a value that is not a list: what the value is, and what to do. Returns
-    `None` for a list.
-    """
-    kind = type(value).__name__
-    if isinstance(value, str):
-        return f"one string: {value!r:.80}; give a list that contains it"
-    if isinstance(value, bytes | bytearray):
-        return f"bytes: {value!r:.80}; decode them"
-    if hasattr(value, "columns"):
-        return f"a {kind}, which gives the names of its columns; give one column: table['text']"
-    if isinstance(value, Mapping):
-        return f"a {kind}: {value!r:.80}; give a list of its texts"
-    if isinstance(value, set | frozenset):
-        return f"a {kind}, which has no order: {value!r:.80}; give a list"
-    if isinstance(value, torch.Tensor):
-        return f"a {kind} of shape {tuple(value.shape)}; give strings"
-    if (dims := getattr(value, "ndim", 1)) != 1:
-        return (
-            f"a {kind} of {dims} dimensions; give one column, such as array[:, 0], or "
-            "array.tolist() if each row has the tokens of a sentence"
-        )
-    is_iterable = hasattr(value, "__iter__") or hasattr(value, "__getitem__")
-    return None if is_iterable else f"{value!r:.80}"
 
 
 def _no_token(token: Any) -> str | None:

@@ -7,7 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.errors import check_positive
-from elmo_tasks.elmo.sentences import no_list
+from elmo_tasks.common.lists import no_list
 from elmo_tasks.predictors.fields import check_shared, with_shared
 from elmo_tasks.predictors.stream import GROUP, reason, stream
 
