@@ -26,8 +26,11 @@ def start(work: Callable[[], object]) -> int:
         except BaseException:
             traceback.print_exc()
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            # Work may have closed its streams, as multiprocessing's resource tracker does. An error
+            # here would send the fork on with the tests of this process.
+            with suppress(ValueError, OSError):
+                sys.stdout.flush()
+                sys.stderr.flush()
             os._exit(status)
     return pid
 
