@@ -21,7 +21,7 @@ DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 # file has no suffix in the cache. No text in UTF-8 begins with these bytes.
 _OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
-# The first bytes of files that are not text, what these files are, and what to do.
+# The first bytes of files that are no text or table, what these files are, and what to do.
 _NO_TEXT = (
     (rb"PAR1", "a file of Parquet", "give it the suffix .parquet"),
     (rb"PK\x03\x04", "a zip file or a workbook", "unpack it, or save its table as CSV"),
@@ -31,6 +31,12 @@ _NO_TEXT = (
     (rb"7z\xbc\xaf|Rar!\x1a", "an archive of files", "unpack it"),
     (rb"(?s:.){257}ustar", "an archive of files (tar)", "unpack it"),
     (rb"%PDF-", "a PDF", "save its text"),
+    (rb"version https://git-lfs", "a pointer of Git LFS", "fetch the file: git lfs pull"),
+    (
+        rb"\s*<(?i:!doctype html|html)\b",
+        "a page of HTML",
+        "save its text; if a site sent the page in place of a file, download the file itself",
+    ),
     (rb"ARROW1|\xff{4}(?s:.{4})\x10\0\0\0", "a file of Arrow", "write its table as Parquet"),
     (
         rb"\x89HDF|\x93NUMPY|SQLite format 3|\x80[\x02-\x05]",

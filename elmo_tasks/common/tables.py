@@ -19,9 +19,6 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 # Spreadsheets write the delimiter into a first line such as `sep=;`.
 _SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
-# How a page of HTML begins.
-_PAGE = re.compile(r"\s*<(!doctype html|html)\b", re.IGNORECASE)
-
 # A label of fastText, which stands before a text.
 _FASTTEXT = re.compile(r"__label__(\S+)\s*")
 
@@ -61,11 +58,6 @@ def _first_lines(lines: Iterator[Line], name: str, kind: str) -> tuple[list[Line
     first = list(islice(lines, 1))
     if first and "\r" in first[0][1]:
         raise ValueError(f"{name}:{first[0][0]}: {TWO_ENDS}")
-    if first and _PAGE.match(first[0][1]):
-        raise ValueError(
-            f"{name}:{first[0][0]}: is a page of HTML; a site may send a page in place of a "
-            "file that needs a login: download the file itself"
-        )
     delimiter = names_delimiter(first[0][1]) if first else None
     if delimiter:
         first = []

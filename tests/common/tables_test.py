@@ -101,7 +101,6 @@ REFUSED: list[tuple[str, str]] = [
     ('text,label\n"a \\"b\\" c",x\n', ':2: .*a quote in quotes must be "", not .*sed'),
     ('text,label\n"One,x\nTwo",y,z\n', ":2: expected 2 fields, .* 3, in a row that runs over 2"),
     ("text,label\nOne\0,x\n", ":2: has a NUL character, which no text has; take it out: tr -d "),
-    ("<!DOCTYPE html><html>\n", ":1: is a page of HTML; .*: download the file itself"),
     ("One; two,x\n", ": commas and semicolons both give the first rows equal numbers of fields; "
      "write a first line that names the delimiter: sep=, or sep=;"),
 ]  # fmt: skip
