@@ -12,13 +12,16 @@ from elmo_tasks.readers.classify import ClassifyReader
 # Labels that often stand for no label.
 _NO_LABEL = frozenset("- -1 ? na n/a nan none null nil unknown ignore".split())
 
+# Several labels in one text, or a list as Python writes it. A number such as 4,5 is one label.
+_SEVERAL = re.compile(r"(?=.*[^\W\d])\[.*\]|(?=.*[^\W\d])[^\s,;|]+([,;|][^\s,;|]+)+")
+
 _MARKUP = re.compile(r"</?(br|p|div|span|b|i|em|a)\b[^<>]*>|&(amp|lt|gt|quot|nbsp|#\d+);", re.I)
 # What is left of letters that were read in a wrong encoding: a sign in the place of a letter that
 # was lost, or two or three characters of Windows-1252 for one of UTF-8.
 _GARBLED = re.compile("\ufffd|\u00c3[\u0080-\u00bf\u0192\u201e\u2026]|\u00e2\u20ac")
 _QUOTED = re.compile(r"\s*(['\"]).*\1\s*", re.DOTALL)
 
-# If at least this share of the texts has quotes around it, the quotes are no accident.
+# If at least this share of texts or labels has an oddity, the oddity is no accident.
 _MANY = 0.5
 
 
@@ -37,6 +40,12 @@ def odd_labels(labels: Counter[str], values: Sequence[object]) -> Iterator[str]:
         yield (
             f"Labels that may stand for no label: {listed(names)}. They are learnt like any label; "
             "empty labels are left out."
+        )
+    several = [name for name in labels if _SEVERAL.fullmatch(name)]
+    if several and len(several) >= _MANY * len(labels):
+        yield (
+            f"Labels that may be several in one, such as {several[0]!r}: --separator cuts them (a "
+            "list in brackets is read only from JSON)."
         )
     yield from alike_labels(labels)
     if blanks := sum(isinstance(value, str) and value != value.strip() for value in values):

@@ -1,5 +1,7 @@
 from collections import Counter
 
+import pytest
+
 from elmo_tasks.commands.own_data.oddities import (
     alike_labels,
     equal_texts,
@@ -21,6 +23,15 @@ def test_odd_labels_are_said() -> None:
         "slip: 'Food' (2) and 'food' (2).",
         "Labels with blanks around them, which are not part of the label: 1.",
     ]
+
+
+@pytest.mark.parametrize("name", ["food;tea", "food,tea", "food|tea", "['food', 'tea']"])
+def test_labels_that_may_be_several_are_said(name: str) -> None:
+    line = f"Labels that may be several in one, such as {name!r}: --separator cuts them"
+
+    assert list(odd_labels(Counter({name: 2, "tea": 2}), []))[0].startswith(line)
+    assert not list(odd_labels(Counter({name: 2, "tea": 2, "food": 3}), []))
+    assert not list(odd_labels(Counter({"4,5": 2, "3,5": 2}), []))
 
 
 def test_labels_that_look_the_same_are_said() -> None:
