@@ -6,7 +6,7 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -173,6 +173,21 @@ def read_records(
     """
     with open_bytes(path) as raw:
         yield from records_in(raw, path, kind, columns, header)
+
+
+def check_no_number(row: Record, columns: Iterable[str]) -> None:
+    """
+    Raises `ConfigurationError` if a row has a number in one of the `columns`, which were chosen by
+    their names, and a text in the column `text`.
+    """
+    text = row.values.get("text")
+    for column in columns:
+        number = str(row.values.get(column)).strip()
+        if column != "text" and number.isdecimal() and isinstance(text, str) and " " in text:
+            raise ConfigurationError(
+                f"{row.file}:{row.line}: the column {column} has the number {number}, no text: "
+                "choose the column of the texts with --column"
+            )
 
 
 def read_rows(path: str | os.PathLike, header: bool = True) -> Iterator[Record]:

@@ -93,11 +93,16 @@ def named_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     Yields the number of each row, and its values by the names of the columns. Without a `header`,
-    the names are `1`, `2`, .... Raises `ValueError` with file and line if a row has another number
-    of fields than the first.
+    the names are `1`, `2`, .... Rows that repeat the header, as in tables that were joined, are
+    left out and counted in the log. Raises `ValueError` with file and line if a row has another
+    number of fields than the first.
     """
     names: list[str] | None = None
+    headers: list[int] = []
     for number, fields in rows:
+        if header and names and len(names) > 1 and [str(x).strip() for x in fields] == names:
+            headers.append(number)
+            continue
         if names is None:
             if header:
                 names = [str(field or "").strip() for field in fields]
@@ -124,6 +129,13 @@ def named_rows(
                 f"{len(fields)}{_hint(fields, len(names))}"
             )
         yield number, dict(zip(names, fields))
+    if headers:
+        logger.warning(
+            "%s: rows that repeat the header and are left out: %d, the first in line %d",
+            name,
+            len(headers),
+            headers[0],
+        )
     if names is None:
         duty = "name the columns" if header else "be a row"
         raise ConfigurationError(f"{name} is empty: its first line must {duty}")
@@ -134,9 +146,8 @@ def _hint(fields: Sequence[Any], width: int) -> str:
     num_lines = 1 + sum(str(field).count("\n") for field in fields)
     if num_lines > 1:
         return f", in a row that runs over {num_lines} lines: is a quote not closed?"
-    if width == 1:
-        return "; remove lines above the header"
-    return "; a text with the delimiter in it must be in quotes" * (len(fields) > width)
+    quotes = "; a text with the delimiter in it must be in quotes" * (len(fields) > width)
+    return quotes + ", and no line may be above the header" * (width == 1)
 
 
 def _without_nul(lines: Iterable[Line], name: str) -> Iterator[Line]:

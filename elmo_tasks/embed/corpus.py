@@ -4,7 +4,7 @@ from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import ROWS, kind_of, records_in
+from elmo_tasks.common.records import ROWS, check_no_number, kind_of, records_in
 from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import at_line, corpus_files, open_bytes, warn_of_boundaries
 from elmo_tasks.elmo.sentences import tokens_of
@@ -134,6 +134,8 @@ class Corpus:
                     f"{file}: there is no column {' or '.join(columns)}; choose one of "
                     f"{listed(record.values)}"
                 )
+            if row == 0 and self._column is None:
+                check_no_number(record, columns[:1])
             with at_line(file, record.line):
                 text = _text(record.values, columns)
             yield text

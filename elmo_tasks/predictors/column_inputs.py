@@ -5,7 +5,7 @@ from itertools import islice
 from allennlp.data import DatasetReader
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.columns import HEAD, has_span_tags, read_head, sentence_columns
+from elmo_tasks.common.columns import HEAD, has_span_tags, read_head, sentence_columns, with_advice
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import Record, suffix_of
 from elmo_tasks.common.text_files import numbered_lines
@@ -46,6 +46,7 @@ def column_inputs(path: str, kind: str, predictor: TextPredictor) -> Inputs:
     sentences = sentence_columns(
         numbered_lines(path), path, kind, columns_for(path, kind, predictor._dataset_reader)
     )
+    sentences = with_advice(sentences, "or write each sentence on a line of a file .txt")
     tokens = ((line, {"tokens": values[word]}, lines) for line, values, lines in sentences)
     records = (Input(path, line, words, words, lines=lines) for line, words, lines in tokens)
     return Inputs(path, "columns" if "tags" in predictor.columns_of_answer else "text", records)

@@ -9,7 +9,14 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_lines import json_lines
-from elmo_tasks.common.records import ROWS, Record, kind_of, read_records, read_rows
+from elmo_tasks.common.records import (
+    ROWS,
+    Record,
+    check_no_number,
+    kind_of,
+    read_records,
+    read_rows,
+)
 from elmo_tasks.common.rows import LeftOut, is_blank
 from elmo_tasks.common.tables import has_columns, names_delimiter
 from elmo_tasks.common.text import did_you_mean, listed, parse_data
@@ -165,6 +172,8 @@ def _rows(path: str, predictor: TextPredictor, column: str | None, header: bool)
     if first is None:
         return
     columns = _columns_of(first, predictor, column)
+    if column is None:
+        check_no_number(first, columns.values())
     text_columns = ("", *columns.values())
     names = (*predictor.input_names, *predictor.other_names)
     left_out = LeftOut()

@@ -108,6 +108,19 @@ def test_the_sheets_that_are_not_read_are_named(
     assert caplog.messages == [f"{tmp_path / 'two.xlsx'}: only the sheet Sheet is read, not more"]
 
 
+def test_a_header_in_the_middle_is_no_row(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "joined.csv"
+    path.write_text("id, text\n1,Rain\nid, text\n2,text\n")
+
+    assert [record.values for record in read_records(path)] == [
+        {"id": "1", "text": "Rain"},
+        {"id": "2", "text": "text"},
+    ]
+    assert caplog.messages == [
+        f"{path}: rows that repeat the header and are left out: 1, the first in line 3"
+    ]
+
+
 def test_a_workbook_without_openpyxl_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +222,11 @@ REFUSED: list[tuple[str, str | bytes, str]] = [
     ("a.jsonl", '{"a": "\\ud800"}\n', "a.jsonl:1: not JSON: .* half of a surrogate pair"),
     ("a.csv", "a,b\n1,2\n3\n", "a.csv:3: expected 2 fields, as in the header, but got 1"),
     ("a.csv", "a,b\n1,2,3\n", "but got 3; a text with the delimiter in it must be in quotes"),
-    ("a.csv", "A table\na,b\n1,2\n", "a.csv:2: .* got 2; remove lines above the header"),
+    (
+        "a.csv",
+        "A table\na,b\n1,2\n",
+        "a.csv:2: .* got 2; a text .* quotes, and no line may be above",
+    ),
     ("a.conll", "Eve\tO\n#\tx\ty\n", "got 3: '# x y'; remove the line if it is a comment"),
     ("a.csv", 'a,b\n"1\n2",3,4\n', "a.csv:2: expected 2 fields, as in the header, but got 3"),
     ("a.csv", 'a,b\n1,"2\n', "a.csv:2: unexpected end of data"),

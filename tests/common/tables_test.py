@@ -151,7 +151,7 @@ def test_texts_of_several_lines_are_no_rows(
 ) -> None:
     path = tmp_path / "a.csv"
     with path.open("w", newline="") as file:
-        csv.writer(file).writerows([NAMES, ("Cold, wet.\nFine, dry.\nWarm.", "x")] * 2)
+        csv.writer(file).writerows([NAMES, *[("Cold, wet.\nFine, dry.\nWarm.", "x")] * 2])
 
     with caplog.at_level(logging.WARNING):
         list(read_rows(path))

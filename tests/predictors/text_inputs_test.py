@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.predictors.input_records import NoText
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
@@ -212,6 +213,30 @@ def test_columns_of_documents_and_on_the_standard_input_are_refused(
         list(read_inputs(str(path), Documents()).records)
     with pytest.raises(ConfigurationError, match="standard input is in columns, which are read"):
         list(read_inputs("-", Sentences()).records)
+
+
+def test_a_column_of_numbers_is_no_text_beside_a_column_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sentence,text\n1,A film .\n2,Dull .\n")
+
+    for read in (
+        lambda: list(read_inputs(str(path), Sentences()).records),
+        lambda: list(Corpus([path])),
+    ):
+        with pytest.raises(
+            ConfigurationError, match="a.csv:2: the column sentence has the number 1"
+        ):
+            read()
+    assert list(Corpus([path], "text")) == ["A film .", "Dull ."]
+    assert len(list(read_inputs(str(path), Sentences(), column="text").records)) == 2
+
+
+def test_words_alone_in_columns_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("Eve\nleft\n")
+
+    with pytest.raises(ValueError, match="a.conll:1: .*; or write each sentence on a line of a"):
+        list(read_inputs(str(path), Sentences()).records)
 
 
 def test_a_table_on_the_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
