@@ -91,6 +91,12 @@ def odd_texts(rows: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
             f"Texts that run over several lines: {len(several):,}; the longest runs over {lines} "
             f"lines, from line {line}."
         )
+    no_letter = [line for line, text in texts if not any(map(str.isalpha, text))]
+    if no_letter:
+        yield (
+            f"Texts without a letter, such as numbers: {len(no_letter):,}, the first in line "
+            f"{no_letter[0]}."
+        )
     garbled = [line for line, text in texts if _GARBLED.search(text)]
     if garbled:
         yield (

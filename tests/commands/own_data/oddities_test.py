@@ -68,6 +68,15 @@ def test_odd_texts_are_said() -> None:
     ]
 
 
+def test_texts_without_a_letter_are_said() -> None:
+    texts = ["Fine.", "12", "...", "\u200b", "\u826f\u3044"]
+    rows = [Record("a", number, {"text": text}) for number, text in enumerate(texts, start=2)]
+
+    assert list(odd_texts(rows, ["text"])) == [
+        "Texts without a letter, such as numbers: 3, the first in line 3."
+    ]
+
+
 def test_garbled_letters_are_said() -> None:
     texts = ["caf\u00e9", "caf\ufffd", "caf\u00c3\u00a9", "It\u00e2\u20ac\u2122s"]
     rows = [Record("a", number, {"text": text}) for number, text in enumerate(texts, start=2)]
