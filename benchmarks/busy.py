@@ -33,7 +33,7 @@ COMMANDS = {
     "embed, small": "embed text.txt vectors.hdf5 --average --bilm ./small",
     "embed, original": "embed few.txt vectors.hdf5 --average --bilm ./original",
     "score": "score text.txt --sums",
-    "predict": "predict ner text.txt --output-file answers.txt",
+    "predict": "predict ner text.txt --output-file answers.txt --force",
     "evaluate": "evaluate classify/model.tar.gz classify.csv",
     "train": "train classify.jsonnet -s again",
     "serve": "serve ner --port 0",
