@@ -31,9 +31,10 @@ _STAND_INS = {
     "squad.json": "data/squad/train-v1.1.json data/squad/dev-v1.1.json",
     "ner.txt": "data/conll2003/eng.train data/conll2003/eng.testa data/conll2003/eng.testb",
     "srl.gold_conll": "data/conll2012/train.gold_conll data/conll2012/dev.gold_conll "
-    "data/conll2012/test.gold_conll",
+    "data/conll2012/test.gold_conll my/train.gold_conll my/dev.gold_conll",
     "coref.gold_conll": "data/conll2012/train.english.v4_gold_conll "
-    "data/conll2012/dev.english.v4_gold_conll data/conll2012/test.english.v4_gold_conll",
+    "data/conll2012/dev.english.v4_gold_conll data/conll2012/test.english.v4_gold_conll "
+    "my/ontogum.train.conll my/ontogum.dev.conll",
     "imdb.jsonl": "data/movie-reviews/imdb.train.jsonl data/movie-reviews/imdb.dev.jsonl",
     "play.txt": "my/raw.txt senna/hash/words.lst senna/embeddings/embeddings.txt",
     "corpus/train.txt": "my/text.txt my/train.txt",
@@ -41,9 +42,11 @@ _STAND_INS = {
 }
 LEFT_OUT = (
     *("make ", "curl ", "pip ", "uv ", "python scripts/fetch_data.py"),
+    # These read data of a reader.
+    *("xz ", "gzip ", "python -m benchmarks.blimp "),
     # These run until somebody stops them, or wait for another machine.
     "elmo-tasks serve",
-    "elmo-tasks train training_configs/bilm/mine_on_two_machines",
+    "elmo-tasks train -f training_configs/bilm/mine_on_two_machines",
 )
 # Replacements that make a command of hours one of seconds, on the CPU.
 SHORTER = [
@@ -53,9 +56,13 @@ SHORTER = [
     (r"--variants (\w+ \w+)[\w ]*", r"--variants \1 "),
     (r"--seeds [\d ]+", "--seeds 1 "),
     (r"--turns \d+", "--turns 1"),
+    (r"--neighbours [\d ]+", "--neighbours 0"),
     (r"neighbors Bank", "neighbors river"),
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
-    (r'bilm="small"', 'bilm="fixture"'),
+    (r'bilm="small"', 'bilm="mini"'),
+    (r"""--set 'word_vectors="glove[^']*' """, ""),
+    # Several pages give what they make the same name.
+    (r"elmo-tasks (ablation|pack|predict(?=.*--output)) ", r"elmo-tasks \1 --force "),
     (r"(allennlp|elmo-tasks) train (?!.*--recover)", r"\1 train -f "),
 ]
 
