@@ -126,7 +126,7 @@ def sentence_columns(
     The columns of CoNLL-U are fixed. In other files, columns have by default the names in the
     header; without a header, they are `word`, `column_2`, `column_3`, ..., `tag`. A value of the
     column `roles` is a list. Raises `ValueError` with file (`name`) and line if a line has another
-    number of columns or no word, or begins with a byte order mark.
+    number of columns or no word.
     """
     head = list(islice(lines, HEAD))
     layout = _layout(head, kind, columns)
@@ -185,11 +185,6 @@ def _numbered_tokens(
     """
     is_within = False
     for number, line in lines:
-        if line.startswith("\ufeff"):
-            raise ValueError(
-                f"{name}:{number}: the line begins with a byte order mark, which only the first "
-                "line may have; remove it"
-            )
         if layout.header and line == layout.header:
             continue
         with at_line(name, number):

@@ -56,7 +56,7 @@ def open_bytes(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
-    Yields the lines of a text file, without line ends and byte order mark. The file is UTF-8, or
+    Yields the lines of a text file, without line ends and byte order marks. The file is UTF-8, or
     UTF-16 or UTF-32, and may be compressed by gzip or xz. Raises `ValueError` with file and line if
     a line cannot be read, or the file is not text.
     """
@@ -81,8 +81,8 @@ def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str]
                 raise ValueError(
                     f"{path}:{number}: not UTF-8: {error}; {advice(path, line)}"
                 ) from error
-            text = text.removeprefix("\ufeff") if number == 1 else text
-            yield number, text.rstrip("\r\n")
+            # Where files were joined, the mark stands within the file.
+            yield number, text.removeprefix("\ufeff").rstrip("\r\n")
     except DECOMPRESSING_ERRORS as error:
         refuse_damaged(path, number, error)
     except UnicodeDecodeError as error:

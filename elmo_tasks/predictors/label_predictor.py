@@ -19,8 +19,8 @@ from elmo_tasks.readers.classify import SEVERAL, TEXT_FIELDS, ClassifyReader
 from elmo_tasks.readers.snli import LABELS
 from elmo_tasks.readers.sst import CLASSES, numbered_trees, parse_tree
 
-# How a tree of the treebank begins that has several words.
-_TREE = re.compile(r"\s*\([0-4] \([0-4] ")
+# How a tree of several words begins: with its label and another bracket, or a label alone.
+_TREE = re.compile(r"\s*\([^\s()]*\s+\(|\s*\([0-4]\s*$")
 
 _BEACH = "Two girls in red coats are throwing a ball to a dog on the beach."
 

@@ -59,6 +59,11 @@ def test_the_trees_of_sst_are_their_words(tmp_path: Path) -> None:
         {"tokens": ["(", "bad"]},
     ]
 
+    for other_tree in ("(3\n  (2 It)\n  (3 good))\n", "(ROOT (3 (2 It) (3 good)))\n"):
+        path.write_text(other_tree)
+        with pytest.raises(ValueError, match=f"{path}:1: .*tree|{path}:1: .*a node such as"):
+            inputs_of(path, SstPredictor)
+
     path.write_text("(3 of 4) people like it .\n(3 (2 It) (3 good))\n")
     assert [each["sentence"][:3] for each in inputs_of(path, SstPredictor)] == ["(3 ", "(3 "]
 

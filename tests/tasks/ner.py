@@ -57,7 +57,6 @@ REFUSED: list[Refused] = [
     (CONLL, "Oslo I-LOC\nis\n", r":2: expected 2 columns \(word ner\), but got 1: 'is'"),
     (CONLL, "Oslo I-LOC\nis PERSON\n", ":2: 'PERSON' is not a tag of IOB1 or BIO: .* as B-PER"),
     (CONLL, b"Oslo I-LOC\nMalm\xe9 I-LOC\n", ":2: not UTF-8: .*0xe9"),
-    (CONLL, "Oslo I-LOC\n\n\ufeffis O\n", ":3: the line begins with a byte order mark"),
     # A single tag of BIOUL makes the whole file one of BIOUL.
     (CONLL, "a I-PER\nb O\nc U-PER\n", ":1: I-PER cannot begin a sentence in BIOUL"),
     (CONLL, "a U-PER\nb O\nc B-PER\n", ":3: B-PER cannot end a sentence in BIOUL"),
