@@ -1,6 +1,6 @@
 """
 Runs the commands of README.md and docs/ one after the other, for a person who wants to see that
-they work. It takes about ten minutes.
+they work. It takes about half an hour.
 
     python scripts/try_docs.py [PAGE ...]
 
@@ -59,6 +59,7 @@ SHORTER = [
     (r"--neighbours [\d ]+", "--neighbours 0"),
     (r"neighbors Bank", "neighbors river"),
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
+    (r"benchmarks/pretraining\.py", r"\g<0> --sizes mini --batches 1 --words 1000"),
     (r'bilm="small"', 'bilm="mini"'),
     (r"""--set 'word_vectors="glove[^']*' """, ""),
     # Several pages give what they make the same name.
