@@ -1,5 +1,6 @@
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer, Vocabulary
@@ -40,6 +41,18 @@ class TextReader(DatasetReader):
         self.examples = examples or []
         self.lower_capitals = lower_capitals
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
+
+    def read(self, file_path: str | os.PathLike) -> Iterator[Instance]:
+        """
+        Yields the instances of a file. Raises `ValueError` if there is none, except in one of
+        several processes or workers, whose share of the file may be empty.
+        """
+        is_empty = self._distributed_info is None and self._worker_info is None
+        for instance in super().read(file_path):
+            is_empty = False
+            yield instance
+        if is_empty:
+            raise ValueError(f"{file_path}: nothing to learn or to score is left of this file")
 
     @property
     def _token_indexers(self) -> dict[str, TokenIndexer]:

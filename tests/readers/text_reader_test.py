@@ -1,6 +1,12 @@
-from allennlp.data import Instance, Token, Vocabulary
+from pathlib import Path
+
+import pytest
+from allennlp.data import DatasetReader, Instance, Token, Vocabulary
+from allennlp.data.dataset_readers import WorkerInfo
 from allennlp.data.token_indexers import SingleIdTokenIndexer
 
+from elmo_tasks.readers.snli import SnliReader
+from elmo_tasks.readers.sst import SstReader
 from elmo_tasks.readers.text_reader import PassageField
 
 
@@ -23,3 +29,24 @@ def test_text_of_many_instances_is_indexed_once_for_each_vocabulary() -> None:
     assert indexer.times == 2
     ids = field.as_tensor(field.get_padding_lengths())["tokens"]["tokens"]
     assert [vocab.get_token_from_index(index) for index in ids.tolist()] == ["the", "owl"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        (SstReader("2-class"), "(2 (2 It) (2 is))"),
+        (SstReader(min_phrase_tokens=3), "(2 (2 It) (2 is))"),
+        (SnliReader(), '{"sentence1": "a", "sentence2": "b", "gold_label": "-"}'),
+    ],
+)
+def test_file_of_which_nothing_is_left_is_refused(
+    reader: DatasetReader, text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.txt"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(ValueError, match="data.txt: nothing to learn or to score is left"):
+        list(reader.read(path))
+
+    reader._set_worker_info(WorkerInfo(2, 0))
+    assert not list(reader.read(path))
