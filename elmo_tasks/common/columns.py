@@ -35,6 +35,9 @@ _T = TypeVar("_T")
 # The share of the lines of a file in columns that have as many values.
 _MOST = 0.9
 
+# What the skeletons of CoNLL-2012, `*_skel`, have in place of each word.
+_NO_WORD = "[WORD]"
+
 # The number of lines that tell how the columns of a file are laid out.
 HEAD = 5_000
 
@@ -257,8 +260,13 @@ def _token_values(values: list[Any], layout: Layout) -> list[Any]:
     if ROLES in columns:
         start = columns.index(ROLES)
         stop = start + num_roles
-        return [*values[:start], values[start:stop], *values[stop:]]
+        values = [*values[:start], values[start:stop], *values[stop:]]
     for name, value in zip(columns, values):
+        if name == "word" and value == _NO_WORD:
+            raise ValueError(
+                f"a skeleton has {_NO_WORD} in place of the words: put the words of OntoNotes in "
+                "with the script skeleton2conll of CoNLL-2012"
+            )
         if name in ("word", "form") and not value.strip():
             raise ValueError(
                 f"there is no word in the column {name}: {' '.join(values)!r:.80}; write it, or "

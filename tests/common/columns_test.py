@@ -215,6 +215,7 @@ def test_a_file_to_be_tagged_may_have_O_everywhere(tmp_path: Path) -> None:
 # What is refused whatever the columns are, and the message.
 ODD = [
     ("Marta\tO\n\tO\n", ":2: there is no word in the column word: ' O'; write it, or remove"),
+    ("Marta\tO\n[WORD]\tO\n", ":2: a skeleton has [WORD] in place of the words: put the words"),
     ("Marta O\n\n# Lists\nleft O\n", ":3: '# Lists' may be a comment, or the word # with a tag"),
     ("10 000\tO\nleft\tO\nleft O\n", ":3: expected 2 columns (word tag), separated by tabs, but"),
     (

@@ -69,6 +69,9 @@ def test_other_columns_are_refused_with_how_to_name_them(tmp_path: Path) -> None
         "but got 3: 'a be (V*)'; set `columns` of the dataset_reader to the names of all columns "
         "of the file, such as ['word', 'predicate', 'roles'] for CoNLL-2005"
     )
+    write_file(path, "[WORD] be (V*)\n")
+    with pytest.raises(ValueError, match="srl.txt:1: a skeleton has .WORD. in place of the words"):
+        list(conll_2005().read(path))
     # Behind the first sentence, the columns are known to be right.
     write_file(path, "a be (V*)\n\nb\n")
     with pytest.raises(ValueError, match="srl.txt:3: .*'b'$"):
