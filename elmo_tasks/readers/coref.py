@@ -2,6 +2,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from allennlp.data import DatasetReader, Instance
@@ -28,7 +29,7 @@ class CorefReader(TextReader):
     Each part of a document is an instance, with the fields `tokens`, `genre` and `metadata`.
     `metadata` has clusters of only one mention as `singletons`. The model never predicts such a
     cluster, so each singleton counts as missed, as in the official scorer. The log counts the
-    singletons.
+    singletons, and warns if the file has no mention, or no mention of one word.
 
     Registered as a `DatasetReader` with name "elmo_coref".
 
@@ -59,8 +60,11 @@ class CorefReader(TextReader):
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_alone = 0
+        lengths: set[int] = set()
         for document in self.shard_iterable(read_coref(file_path, self.columns)):
             num_alone += sum(len(cluster) == 1 for cluster in document.clusters)
+            mentions = chain.from_iterable(document.clusters)
+            lengths.update(end - start for start, end in mentions)
             genre = self.genre_pattern.match(document.name)
             yield self.text_to_instance(
                 document.sentences,
@@ -71,6 +75,11 @@ class CorefReader(TextReader):
         if num_alone:
             message = "%s: %d clusters of one mention count as missed; the model predicts none"
             logger.info(message, file_path, num_alone)
+        if not lengths:
+            logger.warning("%s: there is no mention in the documents", file_path)
+        elif min(lengths) > 1:
+            message = "%s: no mention has one word; is the end of a mention its last word?"
+            logger.warning(message, file_path)
 
     def text_to_instance(
         self,

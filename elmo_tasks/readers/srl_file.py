@@ -53,7 +53,8 @@ def read_srl(
 
     The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
     and `)` behind the star ends it. An argument may be within another one: `(ARG2(ARG1*))`. At the
-    end, the number of such inner arguments is logged.
+    end, the number of such inner arguments is logged, and the number of predicates that the role V
+    does not mark.
 
     # Parameters
 
@@ -67,13 +68,14 @@ def read_srl(
         number of columns; the column `index` does not count the tokens of a sentence; a sentence
         has more or fewer columns of roles than predicates; or brackets are unbalanced.
     """
-    num_sentences = num_predicates = num_nested = first = 0
+    num_sentences = num_predicates = num_nested = num_astray = first = 0
     advice = f"{NAME_COLUMNS} {CONLL_2005} for CoNLL-2005"
     for record in with_advice(_records(file_path, columns), advice):
         sentence = _sentence(record)
         num_sentences += 1
         num_predicates += len(sentence.predicates)
         num_here = sum(len(predicate.nested) for predicate in sentence.predicates)
+        num_astray += sum(map(_is_astray, sentence.predicates))
         first = first or (record.line if num_here else 0)
         num_nested += num_here
         yield sentence
@@ -83,6 +85,9 @@ def read_srl(
             "the sentence of line %d"
         )
         logger.warning(message, file_path, num_nested, first)
+    if num_astray:
+        message = "%s: %d predicates are not where their role V is; are the roles in order?"
+        logger.warning(message, file_path, num_astray)
     if num_sentences == 0:
         raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
     if num_predicates == 0:
@@ -128,6 +133,12 @@ def _sentence(record: Record) -> SrlSentence:
         Predicate(token, *_spans(record, column)) for token, column in zip(tokens, roles)
     ]
     return SrlSentence(words, predicate_list)
+
+
+def _is_astray(predicate: Predicate) -> bool:
+    """Returns whether the role V marks other tokens, but not the predicate's own."""
+    marked = [span for span in (*predicate.arguments, *predicate.nested) if span.type == "V"]
+    return bool(marked) and not any(span.start <= predicate.position < span.end for span in marked)
 
 
 def _spans(record: Record, column: Iterable[str]) -> tuple[list[Entity], tuple[Entity, ...]]:

@@ -49,6 +49,27 @@ def test_clusters_of_one_mention_are_scored_but_not_learnt_and_counted(
     assert "1 clusters of one mention count as missed" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("clusters", "complaint"),
+    [
+        ([], "there is no mention in the documents"),
+        ([[[0, 1], [2, 3]]], "no mention has one word; is the end of a mention its last word?"),
+        ([[[0, 1], [2, 2]]], ""),
+    ],
+)
+def test_odd_mentions_are_said(
+    clusters: list, complaint: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    line = json.dumps({"sentences": [["Ann", "left"], ["She", "cried"]], "clusters": clusters})
+    path = write_file(tmp_path / "a.jsonl", f"{line}\n")
+
+    list(CorefReader().read(path))
+
+    assert [record.getMessage() for record in caplog.records] == (
+        [f"{path}: {complaint}"] if complaint else []
+    )
+
+
 def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() -> None:
     reader = CorefReader()
     instances = list(reader.read(FIXTURE))

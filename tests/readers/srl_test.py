@@ -90,6 +90,17 @@ def test_predicates_may_have_no_argument_nor_span_and_a_sentence_no_predicate(
     assert found == [[Predicate(0, [Entity("V", 0, 1)]), Predicate(1, [])], []]
 
 
+def test_predicates_that_their_role_v_does_not_mark_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = "a be (V*) *\nb be * (V*)\n\na be * (V*\nb be (V*) *)\n\na be *\n"
+
+    list(read_srl(write_file(tmp_path / "srl.txt", text), CONLL_2005))
+
+    (record,) = caplog.records
+    assert "srl.txt: 1 predicates are not where their role V is; are the" in record.getMessage()
+
+
 def test_an_argument_within_another_has_no_tags_and_is_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
