@@ -123,7 +123,7 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
         )
 
 
-def warn_of_boundaries(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
+def warn_of_odd_lines(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
     """
     Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
     boundaries that a biLM adds itself. Logs this once for each path: `warned_paths` has the paths

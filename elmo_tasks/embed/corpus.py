@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import ROWS, check_no_number, kind_of, records_in
 from elmo_tasks.common.text import listed
-from elmo_tasks.common.text_files import at_line, corpus_files, open_bytes, warn_of_boundaries
+from elmo_tasks.common.text_files import at_line, corpus_files, open_bytes, warn_of_odd_lines
 from elmo_tasks.elmo.sentences import tokens_of
 
 Split = Callable[[str], Iterable[str]]
@@ -99,7 +99,7 @@ class Corpus:
         for file, size in zip(self.files, sizes):
             with open_bytes(file) as raw:
                 is_row = kind_of(file) != "text"
-                for line in warn_of_boundaries(self._lines(file, raw), file, self._warned_paths):
+                for line in warn_of_odd_lines(self._lines(file, raw), file, self._warned_paths):
                     self.share_read = (before + min(size, raw.tell())) / total
                     for sentence in [line] if self._split is None else self._split(line):
                         is_empty = False

@@ -12,7 +12,7 @@ from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.files import file_stamp
 from elmo_tasks.common.records import files_of_lines
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines, warn_of_boundaries
+from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines, warn_of_odd_lines
 from elmo_tasks.readers.indexers import CharIdsIndexer, WordIdIndexer
 from elmo_tasks.readers.text_reader import PassageField, TextReader, passed_through, sentences_of
 
@@ -88,13 +88,13 @@ class SentencesReader(TextReader):
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:
             texts = self._task_texts(self.reader, file_path)
-            yield from warn_of_boundaries(texts, file_path, self._warned_paths)
+            yield from warn_of_odd_lines(texts, file_path, self._warned_paths)
             return
         paths = files_of_lines(file_path)
         order = list(files_order) if self.max_instances is None else []
         for index in order or range(len(paths)):
             path = paths[index]
-            yield from warn_of_boundaries(read_lines(path), path, self._warned_paths)
+            yield from warn_of_odd_lines(read_lines(path), path, self._warned_paths)
 
     def files(self, file_path: str) -> list[str]:
         """Returns the files of a path, an address, a folder or a glob pattern."""

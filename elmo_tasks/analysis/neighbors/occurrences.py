@@ -19,7 +19,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import files_of_lines
-from elmo_tasks.common.text_files import read_lines, split_lines, warn_of_boundaries
+from elmo_tasks.common.text_files import read_lines, split_lines, warn_of_odd_lines
 from elmo_tasks.common.vector_files import read_vectors
 
 # Cuts a line of raw text into sentences, each as its tokens with a blank between them.
@@ -82,7 +82,7 @@ def search(
     num_occurrences = num_sentences = num_others = 0
     bare = _bare(word)
     lines: Iterator[str] = chain.from_iterable(
-        warn_of_boundaries(read_lines(path), path, set()) for path in files_of_lines(pattern)
+        warn_of_odd_lines(read_lines(path), path, set()) for path in files_of_lines(pattern)
     )
     if split is not None:
         lines = chain.from_iterable(map(split, filter(str.strip, lines)))
