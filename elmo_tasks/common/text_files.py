@@ -126,12 +126,15 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
 def warn_of_odd_lines(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
     """
     Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
-    boundaries that a biLM adds itself. Logs this once for each path: `warned_paths` has the paths
-    logged before.
+    boundaries that a biLM adds itself, and how many lines have a tab, as in a table. Logs this once
+    for each path: `warned_paths` has the paths logged before.
     """
-    num_boundaries = first = 0
+    num_boundaries = first = num_with_tabs = first_tab = 0
     try:
         for number, line in enumerate(lines, start=1):
+            if "\t" in line:
+                num_with_tabs += 1
+                first_tab = first_tab or number
             # Most lines need not be cut into words for this.
             if END_TOKEN[-2:] in line:
                 words = line.split()
@@ -140,8 +143,18 @@ def warn_of_odd_lines(lines: Iterable[str], path: str, warned_paths: set[str]) -
                 first = first or (number if num_found else 0)
             yield line
     finally:
-        if num_boundaries and path not in warned_paths:
+        is_new = path not in warned_paths
+        if num_boundaries or num_with_tabs:
             warned_paths.add(path)
+        if num_with_tabs and is_new:
+            logger.warning(
+                "%s: %d sentences have tabs, the first is sentence %d: an id or a label before a "
+                "tab is read as a word, so leave such columns out",
+                path,
+                num_with_tabs,
+                first_tab,
+            )
+        if num_boundaries and is_new:
             logger.warning(
                 "%s: %d words are %s or %s, the first in sentence %d: the biLM adds these at the "
                 "beginning and end of each sentence, so remove them from the text",

@@ -126,6 +126,18 @@ def test_an_empty_row_of_parquet_or_one_that_is_not_utf8_is_refused(
         list(Corpus([path], column="words"))
 
 
+def test_sentences_with_tabs_are_counted_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Hi\n7\tThe owl sleeps\n8\tIt wakes\n")
+    corpus = Corpus([path])
+
+    assert list(corpus) == list(corpus) == ["Hi", "7\tThe owl sleeps", "8\tIt wakes"]
+
+    assert caplog.text.count(f"{path}: 2 sentences have tabs, the first is sentence 2: an id") == 1
+
+
 def test_boundaries_written_by_hand_are_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
