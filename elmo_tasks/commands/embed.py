@@ -45,15 +45,11 @@ from elmo_tasks.commands.options import (
     texts_from_args,
 )
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import COMPRESSED, KINDS
 
 if TYPE_CHECKING:
     from elmo_tasks.elmo.encoder import ElmoEncoder
     from elmo_tasks.embed.corpus import Corpus
     from elmo_tasks.embed.parts import Engine
-
-# The suffixes of files that are no HDF5.
-_NO_HDF5 = (*KINDS, *COMPRESSED, ".npz", ".npy", ".pt", ".txt")
 
 GOES_ON = "the same command goes on from here"
 
@@ -111,6 +107,8 @@ def run(args: argparse.Namespace) -> None:
     folder = args.output_file if is_folder else f"{args.output_file}.partial"
     files = () if is_folder else [args.output_file]
     check_outputs(files, [*args.input_file, *bilm_inputs(args)], args.force, [folder])
+    if not (is_folder or args.words):
+        _check_hdf5(args.output_file)
 
     is_local = "://" not in args.output_file
     # A missing file is noticed before the biLM is loaded.
@@ -131,10 +129,15 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
         raise ConfigurationError("--place chooses a mix: give --mix as well")
     if not (args.shards or args.ray) and "://" in args.output_file:
         raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
-    if not (args.shards or args.ray or args.words) and Path(args.output_file).suffix in _NO_HDF5:
+
+
+def _check_hdf5(output: str) -> None:
+    from elmo_tasks.common.records import COMPRESSED, KINDS
+
+    if Path(output).suffix in (*KINDS, *COMPRESSED, ".npz", ".npy", ".pt", ".txt"):
         raise ConfigurationError(
-            f"{args.output_file}: the vectors are written as HDF5: choose a name that ends in "
-            ".hdf5, or give --shards for a folder of Parquet"
+            f"{output}: the vectors are written as HDF5: choose a name that ends in .hdf5, or give "
+            "--shards for a folder of Parquet"
         )
 
 

@@ -113,7 +113,7 @@ def test_what_cannot_be_compared_is_refused(archives: dict[str, Path], tmp_path:
     data = refusal("elmo-errors", archives["snli"], unlabelled)
 
     assert "but the model is a BasicClassifier, whose predictor is text_classifier" in task
-    assert data == f"elmo-errors: {unlabelled} has no instance"
+    assert data == f"elmo-errors: {unlabelled}: nothing to learn or to score is left of this file"
 
 
 def own_metrics(path: Path, data: str) -> dict[str, float]:

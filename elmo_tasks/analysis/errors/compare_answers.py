@@ -51,8 +51,6 @@ def read_cases(archive: Archive, data: str) -> Compared:
         )
     metric, compare = COMPARISONS[task.comparison]
     instances = list(predictor._dataset_reader.read(data))
-    if not instances:
-        raise ConfigurationError(f"{data} has no instance")
     cases = []
     with tqdm(total=len(instances), desc="predicting", delay=1) as progress:
         for instance, answer in zip(instances, predictor.stream_instances(instances)):
