@@ -21,18 +21,27 @@ from tests.golden.numbers import round_numbers
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("begins", nargs="*", help="how the cases begin (default: all cases)")
-    chosen = tuple(parser.parse_args().begins)
+    begins = tuple(parser.parse_args().begins)
+    chosen = {
+        file: [name for name in golden.cases if not begins or f"{file}/{name}".startswith(begins)]
+        for file, golden in FILES.items()
+    }
+    if not any(chosen.values()):
+        parser.error(
+            f"no case begins with {' or '.join(begins)}; a new config is added to git first"
+        )
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
-    for file, golden in FILES.items():
-        path = FOLDER / f"{file}.json"
+    for file, names in chosen.items():
+        if not names:
+            continue
+        path, computed = FOLDER / f"{file}.json", FILES[file].cases
         cases = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        for name, compute in golden.cases.items():
-            if not chosen or f"{file}/{name}".startswith(chosen):
-                print(f"{file}/{name}", file=sys.stderr)
-                with tempfile.TemporaryDirectory() as folder:
-                    cases[name] = round_numbers(compute(Path(folder)))
-        cases = {name: cases[name] for name in golden.cases if name in cases}
+        for name in names:
+            print(f"{file}/{name}", file=sys.stderr)
+            with tempfile.TemporaryDirectory() as folder:
+                cases[name] = round_numbers(computed[name](Path(folder)))
+        cases = {name: cases[name] for name in computed if name in cases}
         path.write_text(_text(cases), encoding="utf-8")
 
 

@@ -96,7 +96,8 @@ def test_what_nobody_annotated_is_no_text_without_spans(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     task, skipped = RECORDS["annotations"], {"was_cancelled": True, "result": []}
-    tasks = [{**task, "annotations": each} for each in ([], [skipped], [{"result": []}])]
+    annotations: list[list[Any]] = [[], [skipped], [{"result": []}]]
+    tasks = [{**task, "annotations": each} for each in annotations]
     path = in_file(tmp_path, task, *tasks)
     reader = choose_tags(path, None, "en")
     assert [each.tags for each in reader.sentences(in_file(tmp_path, PLAIN))] == [TAGS]
