@@ -81,6 +81,22 @@ def read_vectors(
     return vectors
 
 
+def check_words(path: str, vectors: Collection[str], words: Collection[str]) -> None:
+    """
+    Checks how many words of a text have, as they are or in lower case, one of a file's `vectors`.
+    Logs if fewer than half do, and raises `ConfigurationError` if none does.
+    """
+    num_found = sum(word in vectors or word.lower() in vectors for word in words)
+    if not num_found:
+        raise ConfigurationError(
+            f"{path} has no vector for any word of the text: {_EXPECTED}, with the words of the "
+            "same language"
+        )
+    if 2 * num_found < len(words):
+        message = "%s has vectors for only %d of the %d words: are they of the same language?"
+        logger.warning(message, path, num_found, len(words))
+
+
 def check_vectors(path: str) -> None:
     """
     Raises `FileNotFoundError` if a local file of vectors is missing. The message says how to fetch

@@ -1,12 +1,9 @@
-from collections.abc import Iterable
-
 import numpy
 import torch
 from allennlp.data import Vocabulary
 from allennlp.modules.token_embedders import TokenEmbedder
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.vector_files import read_vectors
+from elmo_tasks.common.vector_files import check_words, read_vectors
 
 
 @TokenEmbedder.register("elmo_word_vectors")
@@ -36,7 +33,7 @@ class WordVectors(TokenEmbedder):
         super().__init__()
         self._vocab_namespace = vocab_namespace
         words = _words(vocab, vocab_namespace)
-        vectors = _file_vectors(pretrained_file, embedding_dim, words)
+        vectors = _file_vectors(pretrained_file, embedding_dim, vocab, vocab_namespace)
         self.weight = torch.nn.Parameter(_rows(words, vectors, embedding_dim), requires_grad=False)
 
     def get_output_dim(self) -> int:
@@ -63,7 +60,9 @@ class WordVectors(TokenEmbedder):
         if not new_words:
             return
         vectors = dict(zip(words, self.weight.detach().cpu().numpy()[:num_rows]))
-        vectors |= _file_vectors(extension_pretrained_file, dim, words)
+        vectors |= _file_vectors(
+            extension_pretrained_file, dim, extended_vocab, self._vocab_namespace
+        )
         rows = _rows(new_words, vectors, dim).to(self.weight)
         self.weight = torch.nn.Parameter(torch.cat([self.weight, rows]), requires_grad=False)
 
@@ -83,15 +82,14 @@ def _rows(words: list[str], vectors: dict[str, numpy.ndarray], dim: int) -> torc
     return rows
 
 
-def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
+def _file_vectors(
+    path: str | None, dim: int, vocab: Vocabulary, namespace: str
+) -> dict[str, numpy.ndarray]:
     """Returns the vectors that a file has for the words, and for their lower case."""
     if path is None:
         return {}
-    forms = {form for word in words for form in (word, word.lower())}
-    vectors = read_vectors(path, dim, forms)
-    if not vectors:
-        raise ConfigurationError(
-            f"{path} has no vector for any word of the vocabulary: expected a word and its "
-            "numbers on each line, with the words of the same language"
-        )
+    words = _words(vocab, namespace)
+    vectors = read_vectors(path, dim, {form for word in words for form in (word, word.lower())})
+    # The vocabulary may also have the words of the file itself.
+    check_words(path, vectors, (vocab._retained_counter or {}).get(namespace) or words)
     return vectors

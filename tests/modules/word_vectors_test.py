@@ -7,6 +7,7 @@ from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.modules.word_vectors import WordVectors
 
 WORDS = ("Owl", "owl", "OWL", "Barn", "zzz")
 VOCAB = Vocabulary({"tokens": dict.fromkeys(WORDS, 1)})
@@ -50,8 +51,29 @@ def test_a_file_that_does_not_fit_is_refused(file: Path) -> None:
     with pytest.raises(ConfigurationError, match="2 numbers, not 3"):
         built(file, dim=3)
     file.write_text("newt 1 2\n")
-    with pytest.raises(ConfigurationError, match="vectors.txt has no vector for any word"):
+    with pytest.raises(
+        ConfigurationError, match="vectors.txt has no vector for any word of the text"
+    ):
         built(file)
+
+
+def test_the_words_of_the_text_count_not_those_that_the_file_brings(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def built_for(*words: str) -> None:
+        counter = {"tokens": dict.fromkeys(words, 1)}
+        files = {"tokens": str(file)}
+        vocab = Vocabulary(counter, pretrained_files=files, min_pretrained_embeddings={"tokens": 5})
+        WordVectors(vocab, 2, str(file))
+
+    built_for("Barn", "zzz")
+    assert "has vectors for only" not in caplog.text
+    built_for("Barn", "zzz", "yyy")
+    assert f"{file} has vectors for only 1 of the 3 words: are they of the same" in caplog.text
+    with pytest.raises(
+        ConfigurationError, match="vectors.txt has no vector for any word of the text"
+    ):
+        built_for("zzz", "yyy")
 
 
 def extended(*words: str) -> Vocabulary:

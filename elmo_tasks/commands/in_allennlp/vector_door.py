@@ -10,9 +10,8 @@ import torch
 from allennlp.data import Vocabulary, vocabulary
 from allennlp.modules.token_embedders import embedding
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.replaced import replaced
-from elmo_tasks.common.vector_files import read_vectors, vector_words
+from elmo_tasks.common.vector_files import check_words, read_vectors, vector_words
 
 
 @contextmanager
@@ -38,8 +37,8 @@ def _embedding_weight(
     """
     words = vocab.get_index_to_token_vocabulary(namespace)
     vectors = read_vectors(path, dim, set(words.values()))
-    if not vectors:
-        raise ConfigurationError(f"{path} has no vector for any word of the vocabulary")
+    counts = (vocab._retained_counter or {}).get(namespace)
+    check_words(path, vectors, counts or words.values())
     matrix = numpy.stack(list(vectors.values()))
     weight = torch.empty(len(words), dim).normal_(float(matrix.mean()), float(matrix.std()))
     for index, word in words.items():
