@@ -39,6 +39,11 @@ _NO_TEXT = (
     ),
     (rb"ARROW1|\xff{4}(?s:.{4})\x10\0\0\0", "a file of Arrow", "write its table as Parquet"),
     (
+        rb"\xba\x16\x4f\x2f|\d+ \d+\n\S+ (?s:.){,400}?[\0-\x08]",
+        "a binary file of word vectors (fastText or word2vec)",
+        "write them as text, such as by gensim's save_word2vec_format",
+    ),
+    (
         rb"\x89HDF|\x93NUMPY|SQLite format 3|\x80[\x02-\x05]",
         "a binary file",
         "write its text",

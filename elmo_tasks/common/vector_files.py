@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy
 from tqdm import tqdm
 
+from elmo_tasks.common.columns import warn_once
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.text import listed
@@ -128,6 +129,7 @@ def _vector(fields: list[str]) -> numpy.ndarray:
 def _split_lines(path: str, dim: int | None) -> Iterator[tuple[int, str, list[str]]]:
     """Yields the number of each line that is not blank, its word, and its numbers as text."""
     is_first, width = True, 0
+    num_promised = num_lines = 0
     with _open(path) as raw:
         for number, line in lines_of(raw, path):
             # A word may be a space character of Unicode, which `split()` would remove.
@@ -146,6 +148,7 @@ def _split_lines(path: str, dim: int | None) -> Iterator[tuple[int, str, list[st
                         else f"{path}:{number}: there are no numbers: {_EXPECTED}"
                     )
                 if header:
+                    num_promised = int(fields[0])
                     continue
             if len(fields) != width + 1:
                 fields = _without_gaps(fields)
@@ -158,7 +161,13 @@ def _split_lines(path: str, dim: int | None) -> Iterator[tuple[int, str, list[st
                     )
                 if len(fields) > width + 1 and not _is_number(fields[-width]):
                     raise ValueError(f"{fields[-width]!r:.40} is not a number")
+            num_lines += 1
             yield number, " ".join(fields[:-width]), fields[-width:]
+    if num_lines < num_promised:
+        warn_once(
+            f"{path}: the header names {num_promised} words, but there are {num_lines}: is the "
+            "file whole?"
+        )
     if is_first:
         raise ConfigurationError(f"{path} is empty: {_EXPECTED}")
 

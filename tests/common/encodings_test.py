@@ -47,6 +47,11 @@ def a_zip() -> bytes:
 # The content of a file, and words of the message.
 NO_TEXT = [
     (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "is a pointer of Git LFS"),
+    (b"\xba\x16O/\x0c\0\0\0d\0", "is a binary file of word vectors"),
+    (
+        b"2 2\nthe \xcd\xcc\x8c?\0\0\x80?\nof ",
+        "is a binary file of word vectors (fastText or word2",
+    ),
     (b"\n<!DOCTYPE HTML>\n<html>", "is a page of HTML, not text: save its text; if a site"),
     (b"ARROW1\0\0\xff", "is a file of Arrow, not text: write its table as Parquet"),
     (b"\xff\xff\xff\xff\x10\n\0\0\x10\0\0\0\0\0", "is a file of Arrow, not text: write its"),

@@ -97,6 +97,16 @@ def test_what_is_left_out_is_counted(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert "left out 1 lines of a word that is empty or has a blank" in caplog.text
 
 
+def test_a_file_with_fewer_words_than_its_header_names_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert_equal(read_vectors(written(tmp_path, f"2 3\n{PLAIN}")))
+    assert not caplog.records
+
+    assert_equal(read_vectors(written(tmp_path, f"7 3\n{PLAIN}")))
+    assert "the header names 7 words, but there are 2: is the file whole?" in caplog.text
+
+
 def test_only_wanted_words_and_so_many_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, PLAIN)
 
