@@ -50,7 +50,7 @@ NO_TEXT = [
     (b"\xba\x16O/\x0c\0\0\0d\0", "is a binary file of word vectors"),
     (
         b"2 2\nthe \xcd\xcc\x8c?\0\0\x80?\nof ",
-        "is a binary file of word vectors (fastText or word2",
+        "is a binary file of word vectors",
     ),
     (b"\n<!DOCTYPE HTML>\n<html>", "is a page of HTML, not text: save its text; if a site"),
     (b"ARROW1\0\0\xff", "is a file of Arrow, not text: write its table as Parquet"),
