@@ -17,6 +17,9 @@ logger = logging.getLogger(__name__)
 # Files at addresses with these protocols are fetched, not streamed (see `local_path`).
 _FETCHED = ("http", "https", "hf")
 
+# This many sentences of one word show that a file has a word on each line.
+_LIST = 10
+
 # The maximum length of a message about a line, in characters.
 _MAX_MESSAGE = 400
 
@@ -123,15 +126,23 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
         )
 
 
-def warn_of_odd_lines(lines: Iterable[str], path: str, warned_paths: set[str]) -> Iterator[str]:
+def warn_of_odd_lines(
+    lines: Iterable[str], path: str, warned_paths: set[str], are_tokens: bool = True
+) -> Iterator[str]:
     """
     Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
-    boundaries that a biLM adds itself, and how many lines have a tab, as in a table. Logs this once
-    for each path: `warned_paths` has the paths logged before.
+    boundaries that a biLM adds itself, how many lines have a tab, as in a table, and whether all
+    lines are of one word, if the lines consist of tokens (`are_tokens`). Logs this once for
+    each path: `warned_paths` has the paths logged before.
     """
-    num_boundaries = first = num_with_tabs = first_tab = 0
+    num_boundaries = first = num_with_tabs = first_tab = num_words = 0
+    is_list = are_tokens
     try:
         for number, line in enumerate(lines, start=1):
+            if is_list:
+                num_here = len(line.split(None, 1))
+                num_words += num_here
+                is_list = num_here < 2
             if "\t" in line:
                 num_with_tabs += 1
                 first_tab = first_tab or number
@@ -144,8 +155,12 @@ def warn_of_odd_lines(lines: Iterable[str], path: str, warned_paths: set[str]) -
             yield line
     finally:
         is_new = path not in warned_paths
-        if num_boundaries or num_with_tabs:
+        is_list = is_list and num_words >= _LIST
+        if num_boundaries or num_with_tabs or is_list:
             warned_paths.add(path)
+        if is_list and is_new:
+            message = "%s: each of the %d sentences has one word: write a whole sentence on a line"
+            logger.warning(message, path, num_words)
         if num_with_tabs and is_new:
             logger.warning(
                 "%s: %d sentences have tabs, the first is sentence %d: an id or a label before a "

@@ -99,7 +99,9 @@ class Corpus:
         for file, size in zip(self.files, sizes):
             with open_bytes(file) as raw:
                 is_row = kind_of(file) != "text"
-                for line in warn_of_odd_lines(self._lines(file, raw), file, self._warned_paths):
+                for line in warn_of_odd_lines(
+                    self._lines(file, raw), file, self._warned_paths, self._split is None
+                ):
                     self.share_read = (before + min(size, raw.tell())) / total
                     for sentence in [line] if self._split is None else self._split(line):
                         is_empty = False

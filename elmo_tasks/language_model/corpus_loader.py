@@ -67,7 +67,12 @@ class CorpusLoader(DataLoader):
 
     def iter_instances(self) -> Iterator[Instance]:
         """Yields an instance without fields for each sentence, to count words for a vocabulary."""
-        return map(_CountedSentence, self.reader.sentences(self.data_path))
+        is_empty = True
+        for sentence in self.reader.sentences(self.data_path):
+            is_empty = False
+            yield _CountedSentence(sentence)
+        if is_empty:
+            raise ValueError(f"{self.data_path} has no word: expected a sentence on each line")
 
     def __iter__(self) -> Iterator[TensorDict]:
         epoch, self._epoch = self._epoch, self._epoch + 1

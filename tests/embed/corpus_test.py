@@ -138,6 +138,18 @@ def test_sentences_with_tabs_are_counted_once(
     assert caplog.text.count(f"{path}: 2 sentences have tabs, the first is sentence 2: an id") == 1
 
 
+def test_a_word_on_each_line_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("owl\n\n" * 10)
+    list(Corpus([path], split=str.split))
+    assert not caplog.records
+
+    corpus = Corpus([path])
+    assert list(corpus) == list(corpus) == ["owl", ""] * 10
+
+    assert caplog.text.count(f"{path}: each of the 10 sentences has one word: write a whole") == 1
+
+
 def test_boundaries_written_by_hand_are_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -114,12 +114,16 @@ def test_without_counts_there_is_no_length(kind: str) -> None:
 @pytest.mark.parametrize("kind", LOADERS)
 def test_a_text_without_a_sentence_is_refused(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "text"
+    path.write_text("Yes .\n" * 100)
+    loader = make_loader(kind, path)
     path.write_text("\n\n")
 
     with pytest.raises(
         ValueError, match="text has too little text for one batch: expected a sentence"
     ):
-        list(make_loader(kind, path))
+        list(loader)
+    with pytest.raises(ValueError, match="text has no word: expected a sentence on each line"):
+        list(loader.iter_instances())
 
 
 def test_a_text_of_one_sentence_is_one_batch_or_too_little(tmp_path: Path) -> None:
