@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from elmo_tasks.common.columns import CONLL_2012, check_indices, sentence_columns
+from elmo_tasks.common.columns import (
+    CONLL_2012,
+    NAME_COLUMNS,
+    check_indices,
+    sentence_columns,
+    with_advice,
+)
 from elmo_tasks.common.records import kind_of
 from elmo_tasks.common.text_files import at_line, numbered_lines, read_lines
 from elmo_tasks.readers.coref_json import Span, read_json_lines
@@ -127,7 +133,9 @@ def _parse_document(
     speakers: list[str] = []
     clusters: dict[str, list[Span]] = {}
     lines = iter(document.lines)
-    for line, values, _ in sentence_columns(lines, str(file_path), "columns", columns):
+    advice = f"{NAME_COLUMNS} ['index', 'word', 'coreference']"
+    parsed = sentence_columns(lines, str(file_path), "columns", columns)
+    for line, values, _ in with_advice(parsed, advice):
         check_indices(file_path, line, values.get("index", ()))
         # The open mentions of each cluster: the index of the first word, and its line.
         open_mentions: dict[str, list[tuple[int, int]]] = {}

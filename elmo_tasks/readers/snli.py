@@ -89,7 +89,8 @@ def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
             label = _label(pair.values)
             if label not in (*LABELS, NO_LABEL):
                 raise ValueError(
-                    f"gold_label must be {', '.join(LABELS)} or {NO_LABEL}, not {label!r}"
+                    f"gold_label must be {', '.join(LABELS)} or {NO_LABEL}, not {label!r}; "
+                    f"{_other_names(file_path)}"
                 )
         if label == NO_LABEL:
             num_dropped += 1
@@ -106,10 +107,16 @@ def _pairs(file_path: str | os.PathLike) -> Iterator[Record]:
         if number == 0 and not row.values.keys() & {*TEXTS, "gold_label"}:
             raise ValueError(
                 f"{file_path}:{row.line}: expected {', '.join(TEXTS)} and gold_label, as in SNLI, "
-                f"but there are {listed(row.values)}; for other names and labels make a model with "
-                f"elmo-tasks new classify {file_path} --text NAME --text NAME --label NAME"
+                f"but there are {listed(row.values)}; {_other_names(file_path)}"
             )
         yield row
+
+
+def _other_names(file_path: str | os.PathLike) -> str:
+    return (
+        "for other names and labels make a model with elmo-tasks new classify "
+        f"{file_path} --text NAME --text NAME --label NAME"
+    )
 
 
 def _label(values: dict[str, Any]) -> str:

@@ -199,3 +199,10 @@ def test_a_document_without_its_end_ends_before_the_next_and_this_is_said(
         "2 documents have no line '#end document', the first is the document of line 1"
         in caplog.text
     )
+
+
+def test_other_columns_are_refused_with_how_to_name_them(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.txt", document("0 Yes (0)"))
+
+    with pytest.raises(ValueError, match=r"a.txt:2: .*; set `columns` .* \['index', 'word', 'cor"):
+        list(read_coref(path))

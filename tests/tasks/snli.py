@@ -55,7 +55,11 @@ def pair(**fields: object) -> str:
 
 REFUSED: list[Refused] = [
     ("elmo_snli", "", " is empty: its first line must name the columns"),
-    ("elmo_snli", pair(gold_label="maybe"), ":1: gold_label must be .*, not 'maybe'"),
+    (
+        "elmo_snli",
+        pair(gold_label="maybe"),
+        ":1: gold_label must be .*, not 'maybe'; for other .* new classify",
+    ),
     ("elmo_snli", pair(gold_label=None), ":1: there is no field gold_label; there are sentence1"),
     ("elmo_snli", {"gold_label": "neutral"}, ":1: there is no field sentence1"),
     (
