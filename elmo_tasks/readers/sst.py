@@ -146,9 +146,11 @@ def parse_tree(line: str) -> Tree:
         column = position + 1
         piece = _PIECE.match(line, position)
         if piece is None:
+            is_no_tree = position == 0 and not line.startswith("(")
+            advice = "; for a table of texts with labels use elmo-tasks new classify" * is_no_tree
             raise ValueError(
                 f"column {column}: expected a node such as (3 good), with a label from 0 to 4 "
-                f"and a word or nodes in it, not {line[position : position + 20]!r}"
+                f"and a word or nodes in it, not {line[position : position + 20]!r}{advice}"
             )
         if nodes and not open_nodes:
             raise ValueError(f"column {column}: the tree has ended before this bracket")

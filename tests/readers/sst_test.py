@@ -116,7 +116,7 @@ def test_tree_of_ten_thousand_levels_is_parsed() -> None:
         ("(3 (2 So good))", "column 4: "),
         ("(3 (2 ) (4 good))", "column 4: "),
         ("()", "column 1: "),
-        ("So good", "column 1: .*, not 'So good'"),
+        ("So good", "column 1: .*, not 'So good'; for a table of .* new classify"),
     ],
 )
 def test_unreadable_tree_is_refused_with_its_column(line: str, complaint: str) -> None:
