@@ -10,15 +10,11 @@ from typing import Any, BinaryIO, NoReturn
 
 from elmo_tasks.common.encodings import DECOMPRESSING_ERRORS, advice, text_lines
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
 
 logger = logging.getLogger(__name__)
 
 # Files at addresses with these protocols are fetched, not streamed (see `local_path`).
 _FETCHED = ("http", "https", "hf")
-
-# This many sentences of one word show that a file has a word on each line.
-_LIST = 10
 
 # The maximum length of a message about a line, in characters.
 _MAX_MESSAGE = 400
@@ -124,61 +120,6 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
             num_cut,
             max_tokens,
         )
-
-
-def warn_of_odd_lines(
-    lines: Iterable[str], path: str, warned_paths: set[str], are_tokens: bool = True
-) -> Iterator[str]:
-    """
-    Yields the lines. At the end, logs how many of their words are `<S>` or `</S>`, the sentence
-    boundaries that a biLM adds itself, how many lines have a tab, as in a table, and whether all
-    lines are of one word, if the lines consist of tokens (`are_tokens`). Logs this once for
-    each path: `warned_paths` has the paths logged before.
-    """
-    num_boundaries = first = num_with_tabs = first_tab = num_words = 0
-    is_list = are_tokens
-    try:
-        for number, line in enumerate(lines, start=1):
-            if is_list:
-                num_here = len(line.split(None, 1))
-                num_words += num_here
-                is_list = num_here < 2
-            if "\t" in line:
-                num_with_tabs += 1
-                first_tab = first_tab or number
-            # Most lines need not be cut into words for this.
-            if END_TOKEN[-2:] in line:
-                words = line.split()
-                num_found = words.count(BEGIN_TOKEN) + words.count(END_TOKEN)
-                num_boundaries += num_found
-                first = first or (number if num_found else 0)
-            yield line
-    finally:
-        is_new = path not in warned_paths
-        is_list = is_list and num_words >= _LIST
-        if num_boundaries or num_with_tabs or is_list:
-            warned_paths.add(path)
-        if is_list and is_new:
-            message = "%s: each of the %d sentences has one word: write a whole sentence on a line"
-            logger.warning(message, path, num_words)
-        if num_with_tabs and is_new:
-            logger.warning(
-                "%s: %d sentences have tabs, the first is sentence %d: an id or a label before a "
-                "tab is read as a word, so leave such columns out",
-                path,
-                num_with_tabs,
-                first_tab,
-            )
-        if num_boundaries and is_new:
-            logger.warning(
-                "%s: %d words are %s or %s, the first in sentence %d: the biLM adds these at the "
-                "beginning and end of each sentence, so remove them from the text",
-                path,
-                num_boundaries,
-                BEGIN_TOKEN,
-                END_TOKEN,
-                first,
-            )
 
 
 @contextmanager

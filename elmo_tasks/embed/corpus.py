@@ -4,9 +4,10 @@ from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.odd_lines import warn_of_odd_lines
 from elmo_tasks.common.records import ROWS, check_no_number, kind_of, records_in
 from elmo_tasks.common.text import listed
-from elmo_tasks.common.text_files import at_line, corpus_files, open_bytes, warn_of_odd_lines
+from elmo_tasks.common.text_files import at_line, corpus_files, open_bytes
 from elmo_tasks.elmo.sentences import tokens_of
 
 Split = Callable[[str], Iterable[str]]

@@ -10,9 +10,10 @@ from allennlp.data.fields import TextField
 
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.common.files import file_stamp
+from elmo_tasks.common.odd_lines import warn_of_odd_lines
 from elmo_tasks.common.records import files_of_lines
 from elmo_tasks.common.text import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines, warn_of_odd_lines
+from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.indexers import CharIdsIndexer, WordIdIndexer
 from elmo_tasks.readers.text_reader import PassageField, TextReader, passed_through, sentences_of
 

@@ -1,27 +1,15 @@
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.columns import (
-    CONLLU,
-    NAME_COLUMNS,
-    check_columns,
-    read_head,
-    sentence_columns,
-    warn_once,
-    with_advice,
-)
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import Record, kind_of, read_records
-from elmo_tasks.common.rows import LeftOut, complete_rows
-from elmo_tasks.common.text import nearest_or_all
-from elmo_tasks.common.text_files import at_line, numbered_lines
+from elmo_tasks.common.columns import check_columns, read_head
+from elmo_tasks.common.records import Record
+from elmo_tasks.common.rows import LeftOut
 from elmo_tasks.readers.entities import (
     TagError,
     has_ends,
@@ -30,28 +18,18 @@ from elmo_tasks.readers.entities import (
     write_tags,
 )
 from elmo_tasks.readers.fields import TagsField
-from elmo_tasks.readers.tag_scheme import TagScheme, learnt_usual
-from elmo_tasks.readers.tagged_json import (
-    MisplacedSpan,
-    annotations_of_task,
-    tagged_words,
+from elmo_tasks.readers.tag_file import (
+    TaggedSentence,
+    column_sentences,
+    json_sentences,
+    tagged_kind,
 )
+from elmo_tasks.readers.tag_scheme import TagScheme, learnt_usual
 from elmo_tasks.readers.text_reader import TextReader, add_origin
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 # What stands in place of a tag in a file without tags.
 _NO_TAG = re.compile(r"[^\w\s]*[OX_?]?[^\w\s]*")
-
-
-class TaggedSentence(NamedTuple):
-    """
-    A sentence of a file: the line, the word and the tag of each token. Spans in characters become
-    tags in BIO.
-    """
-
-    lines: Sequence[int]
-    words: list[str]
-    tags: list[str]
 
 
 @DatasetReader.register("elmo_tag")
@@ -202,78 +180,8 @@ class TagReader(TextReader):
         """
         kind = self.kind_of(path)
         if kind == "json":
-            yield from self._of_json(path, left_out)
-            return
-        word = "form" if kind == "conllu" else "word"
-        if kind == "columns":
-            check_columns(self.columns, (word, self.column))
-        elif self.column not in CONLLU:
-            nearest = nearest_or_all(self.column, CONLLU)
-            raise ConfigurationError(f"CoNLL-U has no column {self.column}{nearest}")
-        sentences = sentence_columns(numbered_lines(path), str(path), kind, self.columns)
-        if kind == "columns":
-            sentences = with_advice(sentences, f"{NAME_COLUMNS} {['word', self.column]}")
-        for line, values, numbers in sentences:
-            words, tags = values[word], values[self.column]
-            if "" in tags:
-                with at_line(path, numbers[tags.index("")]):
-                    raise ValueError(f"the word {words[tags.index('')]!r:.80} has no tag")
-            record = Record(str(path), line, values)
-            yield record, TaggedSentence(numbers, words, tags)
-
-    def _of_json(
-        self, path: str | os.PathLike, left_out: LeftOut | None
-    ) -> Iterator[tuple[Record, TaggedSentence]]:
-        """
-        Yields the records of JSON or Parquet. Records with a span that no tags can mark are left
-        out, and so are tasks of Label Studio that nobody has annotated. The log counts these
-        records, the tasks with several annotations, and the spans that lose blanks.
-        """
-        misplaced: list[tuple[int, MisplacedSpan]] = []
-        with_blanks: list[tuple[int, str]] = []
-        is_empty = True
-        several: list[int] = []
-        counts = LeftOut() if left_out is None else left_out
-        for record in complete_rows(read_records(path), left_out=counts):
-            annotations = annotations_of_task(record.values, self.column)
-            if annotations == []:
-                counts.add("without an annotation", record.line)
-                continue
-            if annotations is not None and len(annotations) > 1:
-                several.append(record.line)
-            with at_line(path, record.line):
-                try:
-                    tagged = tagged_words(record.values, self.column, self.tokenizer.tokenize)
-                except MisplacedSpan as error:
-                    misplaced.append((record.line, error))
-                    continue
-            is_empty = False
-            with_blanks += [(record.line, span) for span in tagged.with_blanks]
-            numbers = [record.line] * len(tagged.words)
-            yield record, TaggedSentence(numbers, tagged.words, tagged.tags)
-        if left_out is None:
-            counts.log(path)
-        if misplaced:
-            line, reason = misplaced[0]
-            with at_line(path, line):
-                if is_empty:
-                    raise reason
-            warn_once(
-                f"{path}: left out {len(misplaced):,} {'text' if len(misplaced) == 1 else 'texts'} "
-                f"with spans that tags cannot mark, the first in line {line}: {reason}; mend the "
-                "spans to keep them"
-            )
-        if several:
-            warn_once(
-                f"{path}: texts with several annotations, of which the first is read: "
-                f"{len(several):,}, the first in line {several[0]}"
-            )
-        if with_blanks:
-            line, span = with_blanks[0]
-            warn_once(
-                f"{path}: spans that lose the blanks at their ends: {len(with_blanks):,}, the "
-                f"first in line {line}: {span!r:.80}"
-            )
+            return json_sentences(path, self.column, self.tokenizer.tokenize, left_out)
+        return column_sentences(path, kind, self.column, self.columns)
 
     def has_columns(self, path: str | os.PathLike, labels: Collection[str]) -> bool:
         """
@@ -299,14 +207,6 @@ class TagReader(TextReader):
         """Returns the kind of a file (see `tagged_kind`)."""
         kind = tagged_kind(path)
         return kind if kind == "json" else self._kind or kind
-
-
-def tagged_kind(path: str | os.PathLike) -> str:
-    """Returns the kind of a file with tags: `json` (also for Parquet), `conllu` or `columns`."""
-    kind = kind_of(path)
-    if kind in ("json", "parquet", "xlsx"):
-        return "json"
-    return "conllu" if kind == "conllu" else "columns"
 
 
 def _as_bioul(

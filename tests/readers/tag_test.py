@@ -10,7 +10,8 @@ from allennlp.data.tokenizers import WhitespaceTokenizer
 
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.fields import UNKNOWN_LABEL
-from elmo_tasks.readers.tag import TaggedSentence, TagReader
+from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.readers.tag_file import TaggedSentence
 from tests.helpers.reading import words, write_file
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"

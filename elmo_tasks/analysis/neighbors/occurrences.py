@@ -18,8 +18,9 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.odd_lines import warn_of_odd_lines
 from elmo_tasks.common.records import files_of_lines
-from elmo_tasks.common.text_files import read_lines, split_lines, warn_of_odd_lines
+from elmo_tasks.common.text_files import read_lines, split_lines
 from elmo_tasks.common.vector_files import read_vectors
 
 # Cuts a line of raw text into sentences, each as its tokens with a blank between them.

@@ -14,7 +14,8 @@ from elmo_tasks.common.rows import LeftOut
 from elmo_tasks.common.span_tags import usual_tags
 from elmo_tasks.common.text import listed
 from elmo_tasks.common.text_files import numbered_lines
-from elmo_tasks.readers.tag import TaggedSentence, TagReader, tagged_kind
+from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.readers.tag_file import TaggedSentence, tagged_kind
 from elmo_tasks.readers.tag_scheme import TagScheme
 
 # Names of fields with a list of tags or of spans. The first one that a file has is chosen.
