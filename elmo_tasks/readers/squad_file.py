@@ -120,8 +120,10 @@ def parse_squad(content: Any, path: str = "", article: str = "") -> Iterator[Que
             yield _question(qa, passage, f"{_inside(path, 'qas')}[{index}]", article)
     elif "question" in content:
         yield _question(content, passage, path, article)
-    # An article or a paragraph may have no question.
-    elif not path.rpartition(".")[2].startswith(_LISTS):
+    # An article or a paragraph may have no question, but then it has no list under another name.
+    elif not path.rpartition(".")[2].startswith(_LISTS) or any(
+        isinstance(value, list) and value for value in content.values()
+    ):
         raise _type_error(path, "an object with 'data', 'paragraphs', 'qas' or 'question'", content)
 
 

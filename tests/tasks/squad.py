@@ -65,6 +65,11 @@ REFUSED: list[Refused] = [
         r": \[0\]: expected an object with 'data', 'paragraphs', 'qas'",
     ),
     ("elmo_squad", '{"data": [{}, {"paragraphs": [7]}]}', r": data\[1\].paragraphs\[0\]: expected"),
+    (
+        "elmo_squad",
+        {"data": [{"title": "Owls", "questions": ["Who?"]}, *json.loads(squad(QUESTION))["data"]]},
+        r": data\[0\]: expected an object with",
+    ),
     ("elmo_squad", '{"articles": []}', ": the file: expected an object with 'data', .*'articles'"),
     ("elmo_squad", {"data": "x" * 1000}, ": data: expected a list, but got .{80}$"),
     ("elmo_squad", squad({}), r": data\[0\].paragraphs\[0\].qas\[0\]: expected an object"),
