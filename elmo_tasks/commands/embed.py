@@ -134,7 +134,7 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
 def _check_hdf5(output: str) -> None:
     from elmo_tasks.common.records import COMPRESSED, KINDS
 
-    if Path(output).suffix in (*KINDS, *COMPRESSED, ".npz", ".npy", ".pt", ".txt"):
+    if Path(output).suffix.lower() in (*KINDS, *COMPRESSED, ".npz", ".npy", ".pt", ".txt"):
         raise ConfigurationError(
             f"{output}: the vectors are written as HDF5: choose a name that ends in .hdf5, or give "
             "--shards for a folder of Parquet"

@@ -72,10 +72,11 @@ def file_stamp(path: str | os.PathLike) -> tuple[int, ...]:
 
 
 def write_whole(path: str | os.PathLike, content: str | bytes | memoryview) -> None:
-    """Writes a file whole or not at all, as `atomic_write` does. Text is encoded in UTF-8."""
+    """Writes a file whole or not at all, as `atomic_write` does, and text as `open_text`."""
     with atomic_write(path) as aside:
         if isinstance(content, str):
-            aside.write_text(content, encoding="utf-8")
+            with open_text(aside, path) as file:
+                file.write(content)
         else:
             aside.write_bytes(content)
 
@@ -86,6 +87,15 @@ def open_text(path: str | os.PathLike, name: str | os.PathLike) -> IO[str]:
     opener = openers.get(Path(name).suffix.lower(), open)
     file: IO[str] = opener(path, "wt", encoding="utf-8", newline="")
     return file
+
+
+def check_compression(name: str | os.PathLike) -> None:
+    """Raises `ConfigurationError` if a name says that its file is compressed as none is written."""
+    suffix = Path(name).suffix.lower()
+    if suffix in (".bz2", ".zip", ".zst", ".7z"):
+        raise ConfigurationError(
+            f"{name}: no file is written as {suffix}: choose a name that ends in .gz or .xz"
+        )
 
 
 @contextmanager

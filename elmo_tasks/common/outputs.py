@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.file_names import DATA_SUFFIXES
-from elmo_tasks.common.files import is_stream
+from elmo_tasks.common.files import check_compression, is_stream
 
 Name = str | os.PathLike
 
@@ -89,13 +89,14 @@ def check_outputs(
 
 def refuse_existing(file: Name, force: bool = False) -> None:
     """
-    Raises `ConfigurationError` if the path is `-` or a folder, or if a file exists and `force` is
-    not given.
+    Raises `ConfigurationError` if the path is `-` or a folder, if its suffix is of a compression
+    that is not written, or if a file exists and `force` is not given.
     """
     if os.fspath(file) == "-":
         raise ConfigurationError(
             "- is no name of an output: choose a file, or ./- for one of this name"
         )
+    check_compression(file)
     path = _local_path(file)
     if path is None or is_stream(path):
         return

@@ -100,7 +100,7 @@ def named_rows(
     names: list[str] | None = None
     headers: list[int] = []
     for number, fields in rows:
-        if header and names and len(names) > 1 and [str(x).strip() for x in fields] == names:
+        if header and names and len(names) > 1 and _are_names(fields, names):
             headers.append(number)
             continue
         if names is None:
@@ -139,6 +139,13 @@ def named_rows(
     if names is None:
         duty = "name the columns" if header else "be a row"
         raise ConfigurationError(f"{name} is empty: its first line must {duty}")
+
+
+def _are_names(fields: Sequence[Any], names: Sequence[str]) -> bool:
+    """Returns whether a row repeats the header. Most rows differ in the first field."""
+    return len(fields) == len(names) and all(
+        str(field).strip() == name for field, name in zip(fields, names)
+    )
 
 
 def _hint(fields: Sequence[Any], width: int) -> str:

@@ -24,9 +24,6 @@ logger = logging.getLogger(__name__)
 _FORMS = {suffix: kind for suffix, kind in KINDS.items() if kind in (*TABLES, "json")}
 _FORMS[".txt"] = "text"
 
-# The suffixes of compressed files that are not written.
-_OTHER_COMPRESSED = (".bz2", ".zip", ".zst", ".7z")
-
 # The packages that some forms need.
 _PACKAGES = {"parquet": "pyarrow", "xlsx": "openpyxl"}
 
@@ -46,10 +43,6 @@ def form_of(
     """
     suffix = "" if output is None else suffix_of(output)
     suffix_form = _FORMS.get(suffix) or ("columns" if CONLL.fullmatch(suffix) else None)
-    if suffix in _OTHER_COMPRESSED:
-        raise ConfigurationError(
-            f"{output}: answers are not written as {suffix}: choose a name that ends in .gz or .xz"
-        )
     if suffix == ".conllu":
         raise ConfigurationError(
             f"{output}: CoNLL-U has exactly ten columns, so a predicted tag cannot be added: "

@@ -75,6 +75,8 @@ class CorefReader(TextReader):
         if num_alone:
             message = "%s: %d clusters of one mention count as missed; the model predicts none"
             logger.info(message, file_path, num_alone)
+        if not self.reads_whole_files:
+            return
         if not lengths:
             logger.warning("%s: there is no mention in the documents", file_path)
         elif min(lengths) > 1:

@@ -47,12 +47,17 @@ class TextReader(DatasetReader):
         Yields the instances of a file. Raises `ValueError` if there is none, except in one of
         several processes or workers, whose share of the file may be empty.
         """
-        is_empty = self._distributed_info is None and self._worker_info is None
+        is_empty = self.reads_whole_files
         for instance in super().read(file_path):
             is_empty = False
             yield instance
         if is_empty:
             raise ValueError(f"{file_path}: nothing to learn or to score is left of this file")
+
+    @property
+    def reads_whole_files(self) -> bool:
+        """Whether no other process or worker reads a share of the files."""
+        return self._distributed_info is None and self._worker_info is None
 
     @property
     def _token_indexers(self) -> dict[str, TokenIndexer]:

@@ -1,7 +1,10 @@
 import errno
+import gzip
+import lzma
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,3 +185,11 @@ def test_of_many_processes_only_one_at_a_time_has_the_output(tmp_path: Path) -> 
 
     entries = log.read_text()
     assert entries == "()" * (len(entries) // 2) and len(entries) > 200
+
+
+@pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".XZ", lzma.open)])
+def test_text_is_compressed_as_its_name_says(suffix: str, opener: Any, tmp_path: Path) -> None:
+    write_whole(tmp_path / f"report.json{suffix}", "Łódź\r\n")
+
+    with opener(tmp_path / f"report.json{suffix}") as file:
+        assert file.read() == "Łódź\r\n".encode()

@@ -218,3 +218,9 @@ def test_the_sign_of_the_standard_input_is_no_output() -> None:
     with pytest.raises(ConfigurationError, match="- is no name of an output: choose a file"):
         check_outputs(["-"])
     check_outputs(["./-"])
+
+
+@pytest.mark.parametrize("name", ["answers.csv.bz2", "report.json.ZIP", "s3://b/vectors.zst"])
+def test_a_name_of_a_compression_that_is_not_written_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}: no file is written as .* in .gz or .xz"):
+        check_outputs([name], force=True)

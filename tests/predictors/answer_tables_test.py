@@ -125,7 +125,6 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     ("out.csv", "csv", {"in_json": True}, "--jsonl writes JSON, and out.csv is the name of"),
     ("out.conll", "columns", {"in_json": True}, "out.conll is the name of"),
     ("out.conllu", "text", {}, "CoNLL-U has exactly ten columns, so a"),
-    ("out.csv.bz2", "csv", {}, "out.csv.bz2: .* choose a name that ends in .gz or .xz"),
     ("out.conll", "text", {"source": "in.txt"}, "out.conll .* in.txt are not a tag for each"),
     ("out.xlsx", "text", {}, "out.xlsx needs .* pip install openpyxl, or"),
     ("out.parquet", "text", {}, "out.parquet needs .* pip install pyarrow, or"),

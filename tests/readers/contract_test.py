@@ -67,7 +67,7 @@ def test_a_missing_file_is_refused(task: str) -> None:
 
 
 FRACTION = {"type": "elmo_fraction", "reader": {"type": "elmo_conll"}}
-# Those of the readers of no task are here.
+# What the readers of the tasks refuse, and then those of no task.
 REFUSED_SETTINGS: list[RefusedSetting] = [
     *of_every_reader("REFUSED_SETTINGS"),
     ({"type": "elmo_sentences", "max_tokens": 0}, "max_tokens must be"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from allennlp.data import Instance, Vocabulary
+from allennlp.data.dataset_readers import WorkerInfo
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.coref import CorefReader, gold_clusters
@@ -68,6 +69,15 @@ def test_odd_mentions_are_said(
     assert [record.getMessage() for record in caplog.records] == (
         [f"{path}: {complaint}"] if complaint else []
     )
+
+
+def test_a_worker_says_nothing_of_the_mentions_that_others_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reader = CorefReader()
+    reader._set_worker_info(WorkerInfo(100, 99))
+
+    assert list(reader.read(FIXTURE)) == [] and not caplog.records
 
 
 def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() -> None:
